@@ -63,11 +63,11 @@ const (
 	suiteKind     = "NFSBenchmarkSuite"
 )
 
-// reference is a NAME of a command line.
+// reference is a parsed NAME argument.
 type reference struct {
-	kind string // anyKind where the user did not say
+	kind string // anyKind if the argument names no kind
 	name string
-	run  string // of a suite; empty is the newest
+	run  string // run of a suite; empty means the newest
 }
 
 // parseReference reads NAME, nfsb/NAME, suite/NAME and suite/NAME@RUN, and what
@@ -103,11 +103,11 @@ func parseReference(arg string) (reference, error) {
 	return r, nil
 }
 
-// found is what a reference names: one of the two.
+// found holds the object that a reference names: a benchmark or a suite.
 type found struct {
 	benchmark *v1alpha1.NFSBenchmark
 	suite     *v1alpha1.NFSBenchmarkSuite
-	run       string // of the suite, where one was named
+	run       string // run of the suite; empty if the argument names none
 }
 
 func (f found) object() client.Object {
@@ -124,12 +124,12 @@ func (f found) kind() string {
 	return benchmarkKind
 }
 
-// find looks an argument up. A bare name is a benchmark first.
+// find looks up the object that an argument names. For a bare name it tries benchmarks first.
 func (c *cluster) find(ctx context.Context, arg string) (found, error) {
 	return c.findKind(ctx, arg, anyKind)
 }
 
-// findKind is find for commands that know only one kind.
+// findKind looks up an object of one kind, or of both with anyKind.
 func (c *cluster) findKind(ctx context.Context, arg, kind string) (found, error) {
 	ref, err := parseReference(arg)
 	if err != nil {
@@ -152,7 +152,7 @@ func (c *cluster) findKind(ctx context.Context, arg, kind string) (found, error)
 	return found{}, c.notFound(ctx, ref)
 }
 
-// notFound names what there is, the nearest first.
+// notFound returns an error that suggests existing names.
 func (c *cluster) notFound(ctx context.Context, ref reference) error {
 	what := "benchmark or suite"
 	switch ref.kind {
@@ -169,7 +169,7 @@ func (c *cluster) notFound(ctx context.Context, ref reference) error {
 	return cli.BadInputf("there is no %s %q in namespace %q; %s", what, ref.name, c.namespace, others(ref.name, names))
 }
 
-// others are what somebody may have meant who typed name.
+// others suggests the name that is nearest to name, or else lists up to five names.
 func others(name string, names []string) string {
 	if near := human.Nearest(name, names); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
@@ -177,8 +177,7 @@ func others(name string, names []string) string {
 	return "there is " + cli.Listed(names[:min(len(names), 5)])
 }
 
-// names are those that an argument of this kind may have. What cannot be listed
-// is left out: names are a help only.
+// names returns the names that an argument of this kind may have. It ignores errors, because names are only a help.
 func (c *cluster) names(ctx context.Context, kind string) []string {
 	var names []string
 	if kind != suiteKind {
@@ -201,8 +200,8 @@ func (c *cluster) names(ctx context.Context, kind string) []string {
 // completeWithin bounds how long a shell waits for names.
 const completeWithin = 3 * time.Second
 
-// completeNames completes up to most arguments with names of this kind. A cluster that
-// cannot be asked gives none: a shell has no place for errors.
+// completeNames completes up to most arguments with names of this kind. It completes nothing if the cluster does not
+// answer, because a shell cannot show errors.
 func completeNames(a *app, kind string, most int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		var names []string

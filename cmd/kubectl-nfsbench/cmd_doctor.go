@@ -54,7 +54,7 @@ type doctor struct {
 	o      doctorOptions
 	b      *v1alpha1.NFSBenchmark
 	checks []runfile.Check
-	out    io.Writer // where each answer goes at once; nil = nowhere
+	out    io.Writer // receives each answer at once; nil = none
 	errOut io.Writer
 	now    func() time.Time
 	every  time.Duration
@@ -151,7 +151,7 @@ func (a *app) doctor(cmd *cobra.Command, o doctorOptions) error {
 	return nil
 }
 
-// add keeps an answer, and prints it where that is wanted. Parts of it come from others.
+// add keeps an answer on one line, and prints it if d.out is set. Parts of an answer come from the cluster and the pod.
 func (d *doctor) add(check, result, format string, args ...any) {
 	c := runfile.Check{Check: check, Result: result, Message: fmt.Sprintf(format, args...)}
 	c.Check, c.Message = oneLine(c.Check), oneLine(c.Message)
@@ -192,8 +192,7 @@ func (d *doctor) examine(ctx context.Context, u *unstructured.Unstructured) erro
 		return c.Result == runfile.CheckFail && (c.Check == checkStorage || c.Check == checkPolicy)
 	}
 	if slices.ContainsFunc(d.checks, refused) {
-		// A pod would wait for the volume, or use what the administrator does not allow. The rest
-		// can be checked without.
+		// The pod would wait for the volume, or use what the administrator does not allow. The other checks need no volume.
 		x.Volume, x.Servers = nil, false
 	}
 	p, err := plan.Build(d.b, target)
@@ -211,19 +210,19 @@ func (d *doctor) examine(ctx context.Context, u *unstructured.Unstructured) erro
 	return d.examinePod(ctx, x)
 }
 
-// admitted asks the API server whether it takes the benchmark: fields, rules and, where the operator
-// has the scope of the cluster, the policy. What it returns has all defaults.
+// admitted asks the API server whether it accepts the benchmark: fields, rules and, if the operator has cluster
+// scope, the policy. It sets d.b to the benchmark with all defaults.
 func (d *doctor) admitted(ctx context.Context, u *unstructured.Unstructured) (bool, error) {
 	name := cmp.Or(u.GetName(), strings.TrimSuffix(u.GetGenerateName(), "-"))
 	if name == "" {
 		return false, cli.BadInputf("the benchmark has no metadata.name: give it one")
 	}
-	u.SetGenerateName(name + "-") // one of that name may exist
+	u.SetGenerateName(name + "-") // a benchmark of that name may exist
 	u.SetName("")
 	err := d.create(ctx, u, runOptions{dryRun: "server"})
 	b := &v1alpha1.NFSBenchmark{}
 	switch {
-	case cli.IsCoded(err): // of -n and the file
+	case cli.IsCoded(err): // the namespaces of -n and of the file differ
 		return false, err
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsForbidden(err):
 		d.fail(checkBenchmark, "%s", explain(err))
@@ -243,8 +242,8 @@ func (d *doctor) admitted(ctx context.Context, u *unstructured.Unstructured) (bo
 	return true, nil
 }
 
-// lookAtPolicy evaluates the policy again, because its own admission rules exist only with the
-// scope of the cluster.
+// lookAtPolicy evaluates the policy again, because the policy's admission rules exist only if the operator has
+// cluster scope.
 func (d *doctor) lookAtPolicy(ctx context.Context) {
 	cm := &corev1.ConfigMap{}
 	err := d.Get(ctx, d.o.policy, cm)
@@ -267,7 +266,7 @@ func (d *doctor) lookAtPolicy(ctx context.Context) {
 	d.ok(checkPolicy, "the policy in ConfigMap %s allows it", d.o.policy)
 }
 
-// lookAtSecret never shows a value.
+// lookAtSecret checks the label and the keys of a Secret. It never shows a value.
 func (d *doctor) lookAtSecret(ctx context.Context, use plan.SecretUse) {
 	secret := &corev1.Secret{}
 	err := d.Get(ctx, client.ObjectKey{Namespace: d.b.Namespace, Name: use.Name}, secret)
@@ -292,10 +291,10 @@ func (d *doctor) lookAtSecret(ctx context.Context, use plan.SecretUse) {
 	d.ok(checkSecret, "%s of %s has the label and the keys", use.Name, use.Field)
 }
 
-// passwordCharacters are those that need no quoting in scripts of images, URLs and SQL.
+// passwordCharacters need no quoting in the scripts of Oracle's images, in URLs and in SQL.
 const passwordCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
-// contents says what is wrong with the keys of a Secret of a database; empty = nothing.
+// contents returns the problem with the keys of a database's Secret; empty = none.
 func (d *doctor) contents(use plan.SecretUse, data map[string][]byte) string {
 	db, keys := d.b.Spec.Database, []string(nil)
 	switch {
@@ -306,7 +305,7 @@ func (d *doctor) contents(use plan.SecretUse, data map[string][]byte) string {
 	}
 	for _, key := range keys {
 		raw, is := data[key]
-		value := strings.TrimRight(string(raw), "\r\n") // which editors add, and all who read it leave out
+		value := strings.TrimRight(string(raw), "\r\n") // editors add a line break, and all readers remove it
 		switch {
 		case !is:
 			return fmt.Sprintf("has no key %q: create it again with --from-file=%s=FILE", key, key)
@@ -323,7 +322,7 @@ func (d *doctor) contents(use plan.SecretUse, data map[string][]byte) string {
 	return ""
 }
 
-// target is the storage as far as this user sees it; known says that its servers can be asked.
+// target returns the storage, as far as the user may read it, and whether its NFS servers are known.
 func (d *doctor) target(ctx context.Context) (t plan.Target, known bool) {
 	unknown := plan.Anywhere()
 	var err error
@@ -344,14 +343,14 @@ func (d *doctor) target(ctx context.Context) (t plan.Target, known bool) {
 		return unknown, false
 	}
 	if t.Paths, err = plan.SelectPaths(d.b.Spec, t.Addresses, nil); err != nil {
-		t.Paths = runfile.ChannelsTo(t.Addresses...) // an array chooses among them
+		t.Paths = runfile.ChannelsTo(t.Addresses...) // without a survey, any address may be a path
 	}
 	d.ok(checkStorage, "%s at %s", t.Export, strings.Join(t.Addresses, ", "))
 	return t, true
 }
 
-// claimTarget reads the export behind a claim. A target without addresses is a claim that cannot
-// be used; a failed check says why.
+// claimTarget reads the export behind a claim. If the claim cannot be used, it adds a failed check and returns a
+// target without addresses.
 func (d *doctor) claimTarget(ctx context.Context, name string) (plan.Target, error) {
 	claim, pv := &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{}
 	err := d.Get(ctx, client.ObjectKey{Namespace: d.b.Namespace, Name: name}, claim)
@@ -377,7 +376,7 @@ func (d *doctor) claimTarget(ctx context.Context, name string) (plan.Target, err
 	return plan.Target{Export: export, Addresses: []string{server}, ClaimName: name, VolumeName: pv.Name}, nil
 }
 
-// memory is what the plan makes of the resources and the parameters.
+// memory describes the memory parameters and the CPU count in the plan.
 func (d *doctor) memory(p runfile.Plan) string {
 	c := d.b.Spec.Database.Container
 	if c == nil {
@@ -396,7 +395,8 @@ func (d *doctor) memory(p runfile.Plan) string {
 	return fmt.Sprintf("%s, of %s%s", strings.Join(out, ", "), human.Bytes(i.MemoryBytes), more)
 }
 
-// lookAtSize compares what the load needs with what is declared. A volume that exists is for the pod.
+// lookAtSize compares the space that the load needs with the declared size of a new volume. The pod checks an
+// existing volume.
 func (d *doctor) lookAtSize() {
 	c, need := d.b.Spec.Database.Container, plan.DatabaseBytes(d.b)
 	if c == nil {
@@ -418,7 +418,7 @@ func (d *doctor) lookAtSize() {
 	d.ok(checkSize, "the tables of the load and the database take %s", human.Bytes(need))
 }
 
-// images are those of the operator: what the flag says, else what its Deployment says.
+// images returns the image of --image, or else the image in the operator's Deployment.
 func (d *doctor) images(ctx context.Context) (manifest.Images, error) {
 	images := manifest.Images{NFSBench: d.o.image, PullPolicy: corev1.PullIfNotPresent}
 	if d.o.image != "" {
@@ -442,7 +442,7 @@ func (d *doctor) images(ctx context.Context) (manifest.Images, error) {
 		"was not read (%w): give --image, or --operator-namespace", d.o.policy.Namespace, explain(err))
 }
 
-// argument is the value of the one that begins with the prefix; empty where there is none.
+// argument returns the rest of the first argument that begins with prefix; empty if there is none.
 func argument(args []string, prefix string) string {
 	for _, arg := range args {
 		if value, is := strings.CutPrefix(arg, prefix); is {
@@ -452,7 +452,7 @@ func argument(args []string, prefix string) string {
 	return ""
 }
 
-// imagesOf are the images of a pod, each once.
+// imagesOf lists the images of a pod, each once.
 func imagesOf(spec corev1.PodSpec) string {
 	var all []string
 	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {

@@ -74,8 +74,8 @@ func (a *app) report(cmd *cobra.Command, c *cluster, f found, to cli.Destination
 	return to.WriteReport(cmd, in, g, options)
 }
 
-// recorded reads the result of a benchmark, or the records of a suite with that of the run that was named. It warns of
-// records that are left out.
+// recorded reads the result of a benchmark, or all records of a suite and among them the run that f names. It warns
+// of records that it leaves out.
 func (c *cluster) recorded(cmd *cobra.Command, f found) (cli.Recorded, []runfile.SuiteRun, error) {
 	if f.suite == nil {
 		res, err := archive.Result(cmd.Context(), c, f.benchmark)
@@ -92,7 +92,7 @@ func (c *cluster) recorded(cmd *cobra.Command, f found) (cli.Recorded, []runfile
 	return cli.Recorded{Run: &run}, records, err
 }
 
-// chooseRun is the run that was named, or the newest.
+// chooseRun returns the run that f names, or the newest run.
 func chooseRun(records []runfile.SuiteRun, f found) (runfile.SuiteRun, error) {
 	var names []string
 	for _, r := range records {
@@ -114,8 +114,8 @@ func chooseRun(records []runfile.SuiteRun, f found) (runfile.SuiteRun, error) {
 	}
 }
 
-// regressionOf compares a scheduled run with the accepted one; nil where there is
-// none to compare with.
+// regressionOf compares a scheduled run with the accepted run. It returns nil if the suite declares no regression
+// check or has no other accepted run.
 func regressionOf(s *v1alpha1.NFSBenchmarkSuite, run runfile.SuiteRun, records []runfile.SuiteRun) *compare.Table {
 	if run.Settings.Regression == nil {
 		return nil
@@ -158,8 +158,8 @@ func wasRegressed(s *v1alpha1.NFSBenchmarkSuite, run string) bool {
 	return false
 }
 
-// reproduce is the object as one would apply it again; empty where it cannot be
-// had, for a report is worth something without it.
+// reproduce returns the manifest that creates the object again. It returns an empty string on an error, because the
+// report is useful without the manifest.
 func (c *cluster) reproduce(ctx context.Context, f found) string {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(f.kind()))
@@ -173,8 +173,8 @@ func (c *cluster) reproduce(ctx context.Context, f found) string {
 	return string(text)
 }
 
-// writeTable adds the table of the newest run to the summary of a suite. A user
-// may be allowed to watch and not to read ConfigMaps: it is a note then.
+// writeTable adds the table of the newest run to the summary of a suite. On an error it writes a note, because users
+// may lack the right to read ConfigMaps.
 func (a *app) writeTable(cmd *cobra.Command, c *cluster, s *v1alpha1.NFSBenchmarkSuite) {
 	in, _, err := c.recorded(cmd, found{suite: s, run: s.Status.Run.Name})
 	if err == nil {

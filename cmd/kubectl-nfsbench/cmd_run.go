@@ -15,7 +15,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/cli"
 )
 
-// runOptions are the flags of run that are not about the benchmark itself.
+// runOptions holds the flags of run that do not describe the benchmark.
 type runOptions struct {
 	file         string
 	generateName bool
@@ -90,7 +90,7 @@ the verdict is Fail or Regressed.`,
 	return cmd
 }
 
-// objects are what the flags or the file declare.
+// objects returns the objects that the flags or the file declare.
 func (o runOptions) objects(cmd *cobra.Command, args []string, f *loadFlags) ([]*unstructured.Unstructured, error) {
 	if err := o.check(args, f.storageClass != ""); err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (o runOptions) setNames(objects []*unstructured.Unstructured, name string) 
 	return nil
 }
 
-// run creates the objects and watches the one, as the flags say.
+// run creates and prints the objects, and with --watch watches the only one.
 func (a *app) run(cmd *cobra.Command, objects []*unstructured.Unstructured, o runOptions) error {
 	how := genericclioptions.NewPrintFlags("created").WithDefaultOutput(o.output)
 	if o.dryRun != "none" {
@@ -185,8 +185,8 @@ func (a *app) run(cmd *cobra.Command, objects []*unstructured.Unstructured, o ru
 	return a.watch(cmd, c, ref, 0)
 }
 
-// create sends one object. The cluster refuses fields that it does not know: a
-// misspelt one would run another benchmark.
+// create creates one object. The API server rejects unknown fields: with a misspelt field, a different benchmark
+// would run.
 func (c *cluster) create(ctx context.Context, u *unstructured.Unstructured, o runOptions) error {
 	switch ns := u.GetNamespace(); {
 	case ns == "":

@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// classSeconds is how long a class is measured where --duration says nothing.
+	// classSeconds is the default measured window for a class.
 	classSeconds = 180
-	// removalPatience bounds the wait for the volume of a run, which the operator gives up after 3 minutes.
+	// removalPatience bounds the wait for the removal of a volume. The operator gives up after 3 minutes.
 	removalPatience = 5 * time.Minute
 )
 
-// once says that the flags measure a class and leave nothing.
+// once reports whether the flags measure a class and keep nothing.
 func (f *loadFlags) once(o runOptions, args []string) bool {
 	return f.storageClass != "" && len(args) == 0 && o.file == "" && o.dryRun == "none"
 }
@@ -70,8 +70,8 @@ func (a *app) runClass(cmd *cobra.Command, f *loadFlags) (err error) {
 	return a.report(cmd, c, last, cli.Destination{})
 }
 
-// removeAll deletes a benchmark and waits until the operator has removed what it made. The command may
-// have been left by then.
+// removeAll deletes a benchmark and waits until the operator has removed all that the benchmark made, also after
+// Ctrl-C.
 func (a *app) removeAll(cmd *cobra.Command, c *cluster, b *v1alpha1.NFSBenchmark) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), removalPatience)
 	defer cancel()
@@ -95,10 +95,10 @@ func (a *app) removeAll(cmd *cobra.Command, c *cluster, b *v1alpha1.NFSBenchmark
 	return fmt.Errorf("%s is not yet removed after %s: %s", b.Name, removalPatience, why)
 }
 
-// checkClass refuses flags that need a class.
+// checkClass rejects --size without a class, and flags that do not fit a measurement that keeps nothing.
 func (f *loadFlags) checkClass(fs *pflag.FlagSet, o runOptions, args []string) error {
 	if o.file != "" {
-		return nil // which goes with none of them
+		return nil // -f excludes all these flags
 	}
 	if fs.Changed("size") && f.storageClass == "" {
 		return errors.New("--size goes with --storage-class: give both")

@@ -14,8 +14,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/cli"
 )
 
-// change is what a verb does with an object: the members to set, where nil removes one, and a sentence about
-// it. An error says why it makes no sense now.
+// change returns the patch of a verb for an object, in which a nil member removes a field, and a message for the
+// user. It returns an error if the verb does not apply now.
 type change func(f found) (members map[string]any, said string, err error)
 
 // verb builds a command that changes one object by a patch.
@@ -75,8 +75,8 @@ func newStopCommand(a *app) *cobra.Command {
 	})
 }
 
-// ask sets an annotation that asks for something. What held the suite back is taken away in the same patch,
-// or it would end the new run at once.
+// ask returns a patch that sets an annotation with a request. The patch also removes spec.shutdown, which would end
+// the new run at once.
 func ask(s *v1alpha1.NFSBenchmarkSuite, annotation, value string) map[string]any {
 	members := map[string]any{"metadata": map[string]any{"annotations": map[string]any{annotation: value}}}
 	if s.Spec.Shutdown != "" {

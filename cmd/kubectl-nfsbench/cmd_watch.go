@@ -18,8 +18,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/human"
 )
 
-// maxMisses are looks in a row that may fail before a watch gives up: a laptop
-// changes its network, an API server restarts.
+// maxMisses bounds the failed reads in a row before a watch gives up: a laptop changes its network, an API server
+// restarts.
 const maxMisses = 60
 
 func newWatchCommand(a *app) *cobra.Command {
@@ -80,15 +80,14 @@ func (a *app) watch(cmd *cobra.Command, c *cluster, name string, timeout time.Du
 	return a.conclude(cmd, c, last)
 }
 
-// follow looks at a run until it is over or the context ends. What it returns is
-// the last that was seen.
+// follow polls a run until it is over or the context ends. It returns the last state that it read.
 func (a *app) follow(ctx context.Context, c *cluster, f found, show func(sight)) (found, error) {
 	tick := time.NewTicker(a.every)
 	defer tick.Stop()
 	for misses := 0; ; {
 		s := f.sight()
 		if current := f.current(); current != "" && !s.over {
-			var b v1alpha1.NFSBenchmark // which may be gone by now
+			var b v1alpha1.NFSBenchmark // may be deleted by now
 			if c.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: current}, &b) == nil {
 				s.current = new(found{benchmark: &b}.sight())
 			}
@@ -118,7 +117,7 @@ func (a *app) follow(ctx context.Context, c *cluster, f found, show func(sight))
 	}
 }
 
-// again reads the object that f is of. Another of the same name is not it.
+// again reads the object of f again. A new benchmark with the same name counts as not found.
 func (c *cluster) again(ctx context.Context, f found) (found, error) {
 	next := found{benchmark: &v1alpha1.NFSBenchmark{}}
 	if f.suite != nil {
@@ -217,7 +216,7 @@ func writeNumbers(w io.Writer, s *v1alpha1.Summary) {
 	}
 }
 
-// writeFindings leaves out those that only inform.
+// writeFindings writes the findings above severity Info.
 func writeFindings(w io.Writer, findings []bench.Finding) {
 	for _, f := range findings {
 		if f.Severity != bench.SeverityInfo {

@@ -17,13 +17,13 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// maxEvents are the events of a namespace that are read.
+// maxEvents bounds the events of a namespace that doctor reads.
 const maxEvents = 500
 
 // removeWithin bounds the removal of the Job.
 const removeWithin = 30 * time.Second
 
-// examinePod runs the Job, and adds what its pod found, or why it found nothing.
+// examinePod runs the Job, and adds the checks of its pod, or the reason why the pod made none.
 func (d *doctor) examinePod(ctx context.Context, x manifest.Examination) error {
 	images, err := d.images(ctx)
 	if err != nil {
@@ -99,7 +99,7 @@ func (d *doctor) lookAtPod(ctx context.Context, job *batchv1.Job) (ended bool, w
 			return true, "", nil
 		}
 	}
-	// Events explain more than states. Without the right to read them, the states have to suffice.
+	// Events explain more than pod states, but the user may lack the right to read events.
 	_ = d.List(ctx, events, in, client.Limit(maxEvents))
 	t := diagnose.Pods(pods.Items, events.Items, d.now(), diagnose.DefaultGrace())
 	if len(pods.Items) == 0 {
@@ -116,7 +116,7 @@ func (d *doctor) lookAtPod(ctx context.Context, job *batchv1.Job) (ended bool, w
 	}
 }
 
-// readAnswers adds what the container of the user's image wrote; false where it has not ended.
+// readAnswers adds the checks that the container of the user's image wrote. It returns false if no container has ended.
 func (d *doctor) readAnswers(pod *corev1.Pod) bool {
 	for _, s := range pod.Status.ContainerStatuses {
 		end := s.State.Terminated

@@ -16,8 +16,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/cli"
 )
 
-// explain says in a sentence what the API server or the network said in their
-// own words, and what to do. Other errors are returned as they are.
+// explain replaces an error of the API server or the network by a sentence that also says what to do. It returns
+// other errors unchanged.
 func explain(err error) error {
 	var status apierrors.APIStatus
 	switch {
@@ -46,7 +46,7 @@ func explain(err error) error {
 		return errors.New("no cluster is configured: set KUBECONFIG, or give --kubeconfig")
 	case isUnreachable(err):
 		if op, ok := errors.AsType[*net.OpError](err); ok {
-			err = op // without the URLs that the layers between have added
+			err = op // without the URLs that outer errors add
 		}
 		return fmt.Errorf("the cluster does not answer: %w; check --context and --kubeconfig", err)
 	default:
@@ -54,7 +54,7 @@ func explain(err error) error {
 	}
 }
 
-// strictly is what the API server writes before the fields that it does not know.
+// strictly precedes the unknown fields in an error of the API server.
 const strictly = "strict decoding error: "
 
 func isUnreachable(err error) bool {
@@ -62,7 +62,7 @@ func isUnreachable(err error) bool {
 		errors.Is(err, context.DeadlineExceeded)
 }
 
-// forbiddenVerb finds what the authorizer refused: Details have no verb.
+// forbiddenVerb finds the verb and the resource that the authorizer refused: status details have no verb.
 var forbiddenVerb = regexp.MustCompile(`cannot (\w+) resource "([^"]+)"(?: in API group "([^"]*)")?(?: in the namespace "([^"]*)")?`)
 
 func forbidden(s metav1.Status) error {
@@ -90,11 +90,10 @@ func alreadyExists(s metav1.Status) error {
 		"--generate-name", name)
 }
 
-// celValue is what the API server writes before the sentence of a CEL rule: a value,
-// or what kind of one it is.
+// celValue matches the value, or its type, that the API server writes before the message of a CEL rule.
 var celValue = regexp.MustCompile(`^Invalid value: "[^"]*": `)
 
-// invalid lists what is wrong, one line a field.
+// invalid lists the invalid fields, one per line.
 func invalid(s metav1.Status) error {
 	if s.Details == nil || len(s.Details.Causes) == 0 {
 		return cli.BadInput(errors.New(s.Message))

@@ -34,12 +34,12 @@ func main() {
 	os.Exit(newApp().execute(context.Background(), args, os.Stdin, os.Stdout, os.Stderr))
 }
 
-// app is what every command shares.
+// app holds what all commands share.
 type app struct {
 	flags   *genericclioptions.ConfigFlags
 	connect func(*app) (*cluster, error)
 	now     func() time.Time
-	every   time.Duration // between two looks at a run
+	every   time.Duration // interval between two reads of a run
 }
 
 func newApp() *app {
@@ -75,7 +75,7 @@ its end with the verdict Fail or Regressed; 130 left with Ctrl-C.`,
 	root.SetVersionTemplate("{{.DisplayName}} {{.Version}}\n")
 	fs := root.PersistentFlags()
 	a.flags.AddFlags(fs)
-	// The rare flags of kubectl work, and the help leaves them out.
+	// The rare flags of kubectl work, but the help hides them.
 	shown := map[string]bool{"namespace": true, "context": true, "kubeconfig": true, "request-timeout": true}
 	fs.VisitAll(func(f *pflag.Flag) { f.Hidden = !shown[f.Name] })
 	root.AddCommand(

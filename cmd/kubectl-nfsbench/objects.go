@@ -16,10 +16,10 @@ import (
 	"github.com/nfsbench/nfsbench/internal/yamlbound"
 )
 
-// maxManifestBytes is what a file may weigh; the API server takes no more either.
+// maxManifestBytes bounds a file; the API server accepts no more either.
 const maxManifestBytes = 3 << 20
 
-// readObjects reads the benchmarks and suites of a file, or of in for -.
+// readObjects reads the benchmarks and suites of a file, or of in if name is -.
 func readObjects(ctx context.Context, in io.Reader, name string) ([]*unstructured.Unstructured, error) {
 	data, err := cli.ReadInput(ctx, in, name, "manifest", maxManifestBytes)
 	if err != nil {
@@ -63,7 +63,7 @@ func parseObjects(data []byte) ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// ours takes an object, or those of a list.
+// ours returns a benchmark or suite, or all items of a list. It rejects other kinds.
 func ours(u *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	if u.IsList() {
 		var all []*unstructured.Unstructured
@@ -83,11 +83,11 @@ func ours(u *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	return []*unstructured.Unstructured{asNew(u)}, nil
 }
 
-// asNew leaves out what belongs to the object that a manifest was read from.
+// asNew removes the fields that belong to the existing object, not to a new one.
 func asNew(u *unstructured.Unstructured) *unstructured.Unstructured {
 	delete(u.Object, "status")
 	if u.GetResourceVersion() != "" {
-		// It was in a cluster, where things were added that are not its own.
+		// The object comes from a cluster, where users and controllers added fields.
 		unstructured.RemoveNestedField(u.Object, "spec", "suspend")
 		unstructured.RemoveNestedField(u.Object, "spec", "shutdown")
 		annotations := u.GetAnnotations()

@@ -11,11 +11,11 @@ import (
 	"github.com/nfsbench/nfsbench/internal/cli"
 )
 
-// quiet is how long lines are silent while only numbers change.
+// quiet is the interval of lines while only numbers change.
 const quiet = 30 * time.Second
 
-// newProgress shows looks at a run: on a terminal as a bar that stays where it is, and elsewhere as a line
-// for each change of state, and now and then one with the numbers.
+// newProgress returns a function that shows the progress of a run: on a terminal a bar, elsewhere a line for each
+// change of state, and a line with numbers at intervals.
 func newProgress(w io.Writer, now func() time.Time) func(sight) {
 	if cli.TerminalWidth(w) > 0 {
 		bar := cli.NewBar(w)
@@ -31,11 +31,11 @@ func newProgress(w io.Writer, now func() time.Time) func(sight) {
 	}
 }
 
-// sight is one look at a run.
+// sight is the state of a run at one time.
 type sight struct {
 	name    string
-	phase   string // and where in it
-	detail  string // in a sentence, where there is something to say
+	phase   string // with the step
+	detail  string // a sentence; may be empty
 	speed   string
 	percent int32
 	eta     *int64 // seconds
@@ -43,7 +43,7 @@ type sight struct {
 	current *sight // the benchmark under way of a suite
 }
 
-// state is what is worth a line when it changes.
+// state returns the parts whose change is worth a line.
 func (s sight) state() string {
 	state := s.phase + s.detail
 	if s.current != nil {
@@ -52,7 +52,7 @@ func (s sight) state() string {
 	return state
 }
 
-// words is a sight without its name and its percentage.
+// words returns a sight as text, without its name and its percentage.
 func (s sight) words() string {
 	parts := []string{s.phase, s.speed, "", s.detail}
 	if s.eta != nil && *s.eta > 0 {
@@ -64,7 +64,7 @@ func (s sight) words() string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "  ")
 }
 
-// ref is what the user types for it.
+// ref returns the argument that names the object.
 func (f found) ref() string {
 	if f.suite != nil {
 		return "suite/" + f.suite.Name
@@ -72,7 +72,7 @@ func (f found) ref() string {
 	return f.benchmark.Name
 }
 
-// current is the benchmark under way of a suite; "" if there is none.
+// current returns the benchmark of a suite that is under way; "" if there is none.
 func (f found) current() string {
 	if f.suite == nil || f.suite.Status.Run == nil {
 		return ""
@@ -142,8 +142,7 @@ func suiteSight(x *v1alpha1.NFSBenchmarkSuite) sight {
 	return s
 }
 
-// isOver says that there is nothing under way, and that the operator has seen
-// what was asked for last.
+// isOver reports whether nothing is under way and the operator has seen the last request.
 func isOver(x *v1alpha1.NFSBenchmarkSuite) bool {
 	st := x.Status
 	if st.ObservedGeneration < x.Generation || asks(x) {
@@ -159,7 +158,7 @@ func isOver(x *v1alpha1.NFSBenchmarkSuite) bool {
 	}
 }
 
-// asks says that an annotation asks for a run that the operator has not begun.
+// asks reports whether an annotation requests a run that the operator has not begun.
 func asks(x *v1alpha1.NFSBenchmarkSuite) bool {
 	var handled v1alpha1.HandledAnnotations
 	if x.Status.Handled != nil {

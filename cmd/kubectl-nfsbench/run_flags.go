@@ -16,8 +16,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// loadFlags declare a benchmark of one line. What is not given is left to the defaults
-// of the API; what has no flag is for a file.
+// loadFlags holds the flags that declare a benchmark. The API's defaults apply to flags that are not set. Fields
+// without a flag need a file.
 type loadFlags struct {
 	export, claim, embedded string
 	storageClass, size      string
@@ -47,8 +47,7 @@ func clients() []string {
 	return []string{string(bench.ClientDirectNFS), string(bench.ClientKernel)}
 }
 
-// benchmark builds the manifest with nothing in it but what was given, so that
-// the defaults stay those of the cluster.
+// benchmark builds a manifest of only the flags that are set, so that the defaults of the cluster apply.
 func (f *loadFlags) benchmark(name string) (*unstructured.Unstructured, error) {
 	storage, err := f.storage()
 	if err != nil {
@@ -75,7 +74,7 @@ func (f *loadFlags) benchmark(name string) (*unstructured.Unstructured, error) {
 func (f *loadFlags) storage() (map[string]any, error) {
 	var storage []map[string]any
 	if f.export != "" {
-		// The last ":/" ends the servers, for IPv6 addresses have colons.
+		// The last ":/" ends the servers, because IPv6 addresses have colons.
 		i := strings.LastIndex(f.export, ":/")
 		var servers []any
 		for server := range strings.SplitSeq(f.export[:max(i, 0)], ",") {
@@ -143,9 +142,8 @@ func (f *loadFlags) protocol(storage map[string]any) (map[string]any, error) {
 	return protocol, nil
 }
 
-// fit makes the files of a raw load small enough for an embedded server and for a volume of a class, whose
-// size is all that the flags say of it: together three quarters of it at most. An invalid size is for the
-// cluster to refuse.
+// fit limits the files of a raw load to three quarters of the size of an embedded server or of a volume of a class.
+// It ignores an invalid size, which the cluster rejects.
 func (f *loadFlags) fit(spec map[string]any) {
 	raw, is, _ := unstructured.NestedMap(spec, "workload", "raw")
 	standard := func(field string) string { return fmt.Sprint(runfile.Default("workload", "raw", field)) }

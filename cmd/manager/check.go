@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	// leaderLease is the Lease of the manager that works.
+	// leaderLease names the Lease that the leading manager holds.
 	leaderLease = "manager.nfsbench.io"
-	// leaseFresh is how long ago a working manager may have renewed its Lease at most.
+	// leaseFresh bounds the time since a working manager renewed its Lease.
 	leaseFresh = time.Minute
 	// checkPatience bounds the wait for a manager that has just been started.
 	checkPatience = 2 * time.Minute
 )
 
-// check proves an installation, for `helm test`: the API server takes a benchmark, without
-// keeping it, and a manager leads where managers elect a leader.
+// check tests an installation, for `helm test`: the API server accepts a benchmark in a dry run, and a manager leads
+// if managers elect a leader.
 func check(ctx context.Context, c client.Client, namespace string, elects bool, out io.Writer) error {
 	b := &v1alpha1.NFSBenchmark{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "test-", Namespace: namespace},

@@ -38,7 +38,7 @@ import (
 // version is set by the linker.
 var version = "dev"
 
-// options are the flags.
+// options holds the flags.
 type options struct {
 	image, pullPolicy   string
 	namespaces          string
@@ -71,7 +71,7 @@ func main() {
 	}
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&o.zap)))
 	err := start(o)
-	if err != nil && o.check { // for people
+	if err != nil && o.check { // plain text, not a log line
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -212,18 +212,18 @@ func run(o options, cfg *rest.Config, scheme *runtime.Scheme) error {
 	if o.leaderElection {
 		go watchStandstill(ctx, time.Now, time.NewTicker(heartbeat).C, func(stood time.Duration) {
 			ctrl.Log.Info("Ending at once, another manager may lead", "stoodStill", stood)
-			os.Exit(1) // an orderly end would take its time, and the lease from the other
+			os.Exit(1) // an orderly end takes time, and would take the lease from the other manager
 		})
 	}
 	return mgr.Start(ctx)
 }
 
-// gcPercent is by how much the heap grows until it is collected. Most of the heap is the
-// cache, which stays: with the 100 of Go the manager would hold twice as much.
+// gcPercent is the growth of the heap, in percent, that starts a garbage collection. Most of the heap is the cache,
+// which stays: with Go's default of 100 the manager would hold twice as much.
 const gcPercent = 40
 
-// openPolicy reads the policy in ConfigMap NAMESPACE/NAME now, so that a mistake in it ends an upgrade and
-// not a benchmark. It returns nil without a name.
+// openPolicy returns a function that reads the policy in ConfigMap NAMESPACE/NAME. It reads the policy once, so that
+// a mistake stops an upgrade and not a benchmark. Without a name it returns nil.
 func openPolicy(ctx context.Context, reader client.Reader, name string) (
 	func(context.Context) (policy.Policy, error), error,
 ) {
@@ -239,8 +239,8 @@ func openPolicy(ctx context.Context, reader client.Reader, name string) (
 	return read, err
 }
 
-// readPodDefaults reads defaults of spec.pods, and checks them as the API server checks those of
-// a benchmark: a mistake in them ends an upgrade and not a benchmark.
+// readPodDefaults reads defaults of spec.pods, and checks them as the API server checks spec.pods of a benchmark: a
+// mistake stops an upgrade and not a benchmark.
 func readPodDefaults(path string) (v1alpha1.Pods, error) {
 	var pods v1alpha1.Pods
 	if path == "" {
@@ -271,7 +271,8 @@ func readPodDefaults(path string) (v1alpha1.Pods, error) {
 	return pods, nil
 }
 
-// suiteWorkers are few: a suite is one run at a time, and mostly waits.
+// suiteWorkers bounds the suites that are reconciled at the same time. Few suffice: a suite has one run at a time,
+// and mostly waits.
 const suiteWorkers = 2
 
 func setUpSuites(mgr ctrl.Manager, reader client.Reader, o options) error {

@@ -6,20 +6,19 @@ import (
 )
 
 const (
-	// heartbeat is how often the process shows itself that it runs.
+	// heartbeat is the interval at which the process checks that it did not stand still.
 	heartbeat = time.Second
-	// longestStandstill is less than what it takes until another leads: the
-	// duration of the lease, 15 s, from its last renewal on, 2 s ago at most.
+	// longestStandstill is less than the time until another manager leads: the lease lasts 15 s from its last renewal,
+	// which is at most 2 s ago.
 	longestStandstill = 10 * time.Second
 )
 
-// watchStandstill calls end when the process stood still for so long that
-// another may lead by now: it was stopped, its machine was paused, or starved.
+// watchStandstill calls end after a standstill so long that another manager may lead: the process was stopped, or its
+// machine was paused or overloaded.
 //
-// Leader election alone notices that only when it has failed to renew the lease
-// for 10 s, and for so long two managers would write. What one of them was
-// about to write when it froze is harmless: the status is written with a lock,
-// and everything else has a name of its own.
+// Leader election alone notices a standstill only after it failed to renew the lease for 10 s. Until then two
+// managers would write. A write that the standstill delayed is harmless: the status is written with an optimistic
+// lock, and every other object has a name of its own.
 func watchStandstill(ctx context.Context, now func() time.Time, beats <-chan time.Time, end func(stood time.Duration)) {
 	last := now()
 	for {
@@ -29,7 +28,7 @@ func watchStandstill(ctx context.Context, now func() time.Time, beats <-chan tim
 		case <-beats:
 		}
 		at := now()
-		// Of a machine that was paused only the wall clock may know.
+		// After a pause of the machine, only the wall clock may show the elapsed time.
 		if stood := max(at.Sub(last), at.Round(0).Sub(last.Round(0))); stood > longestStandstill {
 			end(stood)
 			return

@@ -4,5 +4,5 @@ package main
 
 import "time"
 
-// clock is the clock of this machine.
+// clock returns the clock of this machine.
 func clock() func() time.Time { return time.Now }

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// clock is that of this machine, but for the second client of the benchmark "skewed", which
-// is a minute ahead. Only the tools of the stand-in for Oracle are built with it, for a test
-// in test/lab/e2e: one machine has one clock.
+// clock returns the clock of this machine. For the second client of the benchmark "skewed" the clock is a minute
+// ahead. Only the tools of the stand-in for Oracle are built with it, for a test in test/lab/e2e: one machine has one
+// clock.
 func clock() func() time.Time {
 	pod, err := os.Hostname()
 	if err != nil || os.Getenv(envIndex) != "1" || !strings.HasPrefix(pod, "nfsb-skewed-") {

@@ -16,7 +16,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// newCleanCommand removes what runs of a plan left on the storage.
+// newCleanCommand returns the clean command, which removes the files that runs of a plan left on the storage.
 func newCleanCommand(a *app) *cobra.Command {
 	var planFile string
 	var timeout time.Duration
@@ -49,8 +49,8 @@ files in it that a run does not make. Nothing to remove is a success.`,
 	return cmd
 }
 
-// cleanStorage works in a goroutine of its own: a system call on a dead mount cannot
-// be interrupted, and the answer must come in time all the same.
+// cleanStorage works in a goroutine of its own: a system call on a dead mount cannot be interrupted, but the timeout
+// must hold.
 func cleanStorage(ctx context.Context, a *app, plan runfile.Plan, timeout time.Duration, out io.Writer) error {
 	late := fmt.Errorf("not done within %v; look whether the storage answers, and try again", timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, late)
@@ -82,7 +82,7 @@ func cleanStorage(ctx context.Context, a *app, plan runfile.Plan, timeout time.D
 	}
 }
 
-// cleanedText says in one or two lines what was done.
+// cleanedText lists in one or two lines what was removed and what was left.
 func cleanedText(dir string, c fileset.Cleaned) string {
 	var b strings.Builder
 	if len(c.Removed) > 0 {

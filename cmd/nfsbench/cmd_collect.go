@@ -23,7 +23,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// The variables by which the operator tells a pod about itself.
+// The environment variables in which the operator describes a pod.
 const (
 	envIndex        = "JOB_COMPLETION_INDEX" // set by Kubernetes in Indexed Jobs
 	envNode         = "NODE_NAME"
@@ -44,7 +44,7 @@ type collectFlags struct {
 	grace                time.Duration
 }
 
-// newCollectCommand samples counters beside a loader in another container.
+// newCollectCommand returns the collect command, which samples counters beside a loader in another container.
 func newCollectCommand(a *app) *cobra.Command {
 	f := collectFlags{}
 	cmd := &cobra.Command{
@@ -108,15 +108,15 @@ func (f *collectFlags) run(ctx context.Context, a *app, getenv func(string) stri
 	return err
 }
 
-// sidecarServer answers on one address from when sampling has begun.
+// sidecarServer serves HTTP on one address once sampling has begun.
 type sidecarServer struct {
 	listener net.Listener
 	handler  func(*collect.Session) http.Handler
 	web      http.Server
 }
 
-// servers listens on the addresses that are asked for. Metrics whose port another
-// container of the pod has are done without: they are not worth a run.
+// servers listens on the addresses of the flags. If another container of the pod uses the port of the metrics, it
+// serves no metrics: they are not worth a run.
 func (f *collectFlags) servers(log *slog.Logger) ([]*sidecarServer, error) {
 	var out []*sidecarServer
 	for _, w := range []struct {
@@ -153,7 +153,7 @@ func (f *collectFlags) servers(log *slog.Logger) ([]*sidecarServer, error) {
 
 func (w *sidecarServer) start(s *collect.Session) {
 	w.web.Handler = w.handler(s)
-	go func() { _ = w.web.Serve(w.listener) }() // ends with close; a probe tells if it does before
+	go func() { _ = w.web.Serve(w.listener) }() // ends with close; a probe notices an earlier end
 }
 
 func (w *sidecarServer) close() error {
@@ -199,8 +199,8 @@ func (f *collectFlags) options(a *app, getenv func(string) string) (collect.RunO
 	}, nil
 }
 
-// loaderHost describes the loader's side. The sidecar can not see the limits of the
-// loader's container, so somebody must tell them.
+// loaderHost describes the loader's side. The sidecar cannot see the limits of the loader's container, so they come
+// from the environment.
 func loaderHost(getenv func(string) string) (runfile.Host, error) {
 	host := collect.HostFacts(procfs.Host(), false)
 	host.Version = cli.Version(version)
@@ -222,8 +222,7 @@ func loaderHost(getenv func(string) string) (runfile.Host, error) {
 	return host, nil
 }
 
-// configMapPublisher publishes to the ConfigMap that --configmap names; instead is what
-// else may be given.
+// configMapPublisher publishes to the ConfigMap that --configmap names. Its error about the flag ends with instead.
 func configMapPublisher(a *app, flag, instead string, index int32,
 	getenv func(string) string,
 ) (*publish.ConfigMap, error) {
@@ -238,7 +237,7 @@ func configMapPublisher(a *app, flag, instead string, index int32,
 	return publish.NewConfigMap(api, namespace, name, index), nil
 }
 
-// number reads a variable as a number that is not negative; 0 where it is not set. A flag may stand in for it.
+// number parses a non-negative number from flag, or else from the environment variable; 0 if both are empty.
 func number(flag, variable string, getenv func(string) string, bits int) (int64, error) {
 	value := cmp.Or(flag, getenv(variable), "0")
 	n, err := strconv.ParseUint(value, 10, bits)

@@ -44,7 +44,8 @@ as its suite says, or as --baseline does.
 	return cmd
 }
 
-// sideName is a file without its folder and endings, if that tells the files apart.
+// sideName returns the name of a file without folder and extensions, or the whole argument if both files share that
+// name.
 func sideName(args []string, i int) string {
 	base := func(name string) string {
 		name, _, _ = strings.Cut(filepath.Base(name), ".json")

@@ -30,7 +30,7 @@ type databaseFlags struct {
 	connects     []string
 }
 
-// newDatabaseCommand runs first in the container of a database.
+// newDatabaseCommand returns the database command, the first process in the container of a database.
 func newDatabaseCommand(a *app) *cobra.Command {
 	f := databaseFlags{minFree: 64 << 20}
 	cmd := &cobra.Command{
@@ -142,7 +142,7 @@ func (f *databaseFlags) run(ctx context.Context, a *app, out io.Writer, env []st
 	return supervise.Run(ctx, o)
 }
 
-// writeExamination writes the answers to the file, and for people to the log.
+// writeExamination writes the answers as JSON to the file of --examine, and as text to the log.
 func (f *databaseFlags) writeExamination(ctx context.Context, o supervise.Options) error {
 	var checks []runfile.Check
 	if len(f.connects) > 0 {
@@ -160,8 +160,7 @@ func (f *databaseFlags) writeExamination(ctx context.Context, o supervise.Option
 	return os.WriteFile(f.examine, answers, 0o600)
 }
 
-// commandFlag reads a command that is written as a JSON array, so that no shell
-// takes it apart.
+// commandFlag parses a command that is written as a JSON array, so that no shell splits it.
 func commandFlag(flag, text string) ([]string, error) {
 	if text == "" {
 		return nil, nil
@@ -176,8 +175,7 @@ func commandFlag(flag, text string) ([]string, error) {
 	return command, nil
 }
 
-// databaseSecrets are the words that images are configured with and that must
-// not come out in a log. Files that are not there hold none.
+// databaseSecrets returns the passwords that configure an image and must not appear in a log. It ignores missing files.
 func databaseSecrets(env []string) []string {
 	files := []string{"/run/secrets/oracle_pwd", "/etc/nfsbench-database/password"}
 	var out []string
@@ -192,7 +190,7 @@ func databaseSecrets(env []string) []string {
 	return append(out, wordsIn(files...)...)
 }
 
-// wordsIn reads the words in files of Secrets. What cannot be read holds none.
+// wordsIn returns the words in files of Secrets. It ignores files that it cannot read.
 func wordsIn(files ...string) (words []string) {
 	for _, path := range files {
 		raw, err := os.ReadFile(path)

@@ -26,7 +26,7 @@ type installCommand struct {
 	oraload string                 // path of the Oracle loader in the image
 }
 
-// newInstallCommand puts the programs where containers of other images see them.
+// newInstallCommand returns the install command, which copies the programs to a volume for containers of other images.
 func newInstallCommand(a *app) *cobra.Command {
 	c := &installCommand{app: a, self: os.Executable}
 	cmd := &cobra.Command{
@@ -54,7 +54,7 @@ func (c *installCommand) run() error {
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	// The image is looked at first: half an installation helps nobody.
+	// Check the image first, to avoid half an installation.
 	if _, err := os.Stat(c.oraload); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("this image has no Oracle loader %s: it was built with ORALOAD=no; build it again without "+
 			"(hack/image/build.sh) or use a released image", c.oraload)
@@ -76,7 +76,7 @@ type permissionsCommand struct {
 	chown       func(f *os.File, uid, gid int) error // nil = by the kernel
 }
 
-// newPermissionsCommand makes a volume usable for the user of a database image.
+// newPermissionsCommand returns the permissions command, which gives a volume to the user of a database image.
 func newPermissionsCommand(a *app) *cobra.Command {
 	c := &permissionsCommand{app: a}
 	cmd := &cobra.Command{

@@ -73,7 +73,7 @@ const loadExamples = `  # How fast is one path? Compare with what 1GbE can carry
   # Latency at a fixed rate, and the plan that would run it elsewhere
   nfsbench load --mount /u02/oradata --pattern randread --ops-per-second 2000 --print-plan`
 
-// newLoadCommand makes load and shows what it measured.
+// newLoadCommand returns the load command, which generates load and shows what it measured.
 func newLoadCommand(a *app) *cobra.Command {
 	c := &loadCommand{app: a}
 	cmd := &cobra.Command{
@@ -204,7 +204,7 @@ func readFlagFile[T any](flag, path string, read func(io.Reader) (T, error)) (T,
 	return value, err
 }
 
-// writeReason leaves the reason in the run directory, where the collector looks.
+// writeReason writes the reason to the run directory for the collector, and returns it.
 func (c *loadCommand) writeReason(reason error) error {
 	if c.runDir == "" || c.printPlan {
 		return reason
@@ -217,8 +217,7 @@ func (c *loadCommand) writeReason(reason error) error {
 	return dir.Refuse(c.app.now(), target.CodeOf(reason), reason)
 }
 
-// measure runs the load. Alone it observes itself; beside a collector it reports its progress in
-// the run directory.
+// measure runs the load. Without a run directory it also collects the counters; with one it reports its progress there.
 func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int32,
 	show func(runfile.Event),
 ) (runfile.Result, error) {
@@ -233,7 +232,7 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 	client := runfile.ClientResult{Index: index, Host: collect.HostFacts(procfs.Host(), true)}
 	client.Host.Version = cli.Version(version)
 	opt.MemoryBytes = client.Host.MemoryBytes
-	collected := false // by somebody else
+	collected := false // by another process
 	if c.runDir != "" {
 		dir, err := course.OpenDir(c.runDir)
 		if err != nil {
@@ -270,8 +269,8 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 // fanOut passes the events of the run to all receivers.
 type fanOut struct {
 	show    func(runfile.Event)
-	dir     *course.Dir      // nil where nobody else collects
-	session *collect.Session // else nil
+	dir     *course.Dir      // nil without --run-dir
+	session *collect.Session // nil with --run-dir
 	span    string
 	rep     int32
 }
@@ -296,7 +295,7 @@ func (f *fanOut) Load(l *runfile.Load) error {
 	return f.dir.Load(l)
 }
 
-// write writes the result, and shows it if that goes to a file. Beside a collector nobody reads a text.
+// write writes the result to --output. For a file, it also prints the report. With --run-dir it prints no text.
 func (c *loadCommand) write(cmd *cobra.Command, r runfile.Result) (err error) {
 	in := cli.Recorded{Result: r}
 	switch {
@@ -311,8 +310,8 @@ func (c *loadCommand) write(cmd *cobra.Command, r runfile.Result) (err error) {
 	return (&cli.Destination{}).WriteReport(cmd, in, nil, c.app.pageOptions())
 }
 
-// newProgress shows how far a run has come, as --progress asks. Progress that cannot be written is no
-// reason to end a measurement.
+// newProgress returns a function that shows the progress of a run in the mode of --progress. A write error must not
+// end a measurement, so it is ignored.
 func newProgress(w io.Writer, mode string) (func(runfile.Event), error) {
 	if mode == "auto" {
 		mode = "json"
@@ -333,7 +332,7 @@ func newProgress(w io.Writer, mode string) (func(runfile.Event), error) {
 	}
 }
 
-// barText is the text after the bar: the span, its speed, and when the run will be done.
+// barText returns the text after the bar: the span, its speed, and the time left.
 func barText(e runfile.Event) string {
 	text := e.Span
 	if e.Repetition > 0 {

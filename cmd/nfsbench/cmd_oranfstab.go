@@ -11,11 +11,11 @@ import (
 	"github.com/nfsbench/nfsbench/internal/oranfstab"
 )
 
-// maxOranfstabBytes is far above any real file; it keeps a mistyped name, such
-// as that of a data file, from filling the memory.
+// maxOranfstabBytes is far above any real file. It limits the memory for a mistyped name, such as the name of a data
+// file.
 const maxOranfstabBytes = 1 << 20
 
-// newOranfstabCommand groups what can be done with an oranfstab file.
+// newOranfstabCommand returns the command that groups the subcommands for oranfstab files.
 func newOranfstabCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "oranfstab",

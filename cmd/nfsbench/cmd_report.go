@@ -14,8 +14,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// newReportCommand judges result files again and shows them. A result carries
-// its plan, so nothing else is needed, whenever it was made.
+// newReportCommand returns the report command, which judges result files again and shows them. A result contains its
+// plan, so the command needs no other file.
 func newReportCommand(a *app) *cobra.Command {
 	var to cli.Destination
 	cmd := &cobra.Command{
@@ -53,8 +53,7 @@ func (a *app) pageOptions() report.PageOptions {
 	return report.PageOptions{Generated: a.now(), Version: cli.Version(version)}
 }
 
-// readRecorded reads one result, of which several files are the clients, or the
-// record of one suite's run.
+// readRecorded reads one result, from one file for each client, or the record of one suite's run.
 func readRecorded(cmd *cobra.Command, names []string) (cli.Recorded, error) {
 	var parts []runfile.Result
 	for _, name := range names {
@@ -86,8 +85,8 @@ func readRecorded(cmd *cobra.Command, names []string) (cli.Recorded, error) {
 	return cli.Recorded{Arg: names[0], Result: res}, err
 }
 
-// isSuiteRun looks for the version by which a record of a suite's run names
-// itself. What cannot be read is for the reader of results to refuse.
+// isSuiteRun reports whether data has the version of a suite's record. It returns false for unreadable data, which
+// the reader of results then rejects.
 func isSuiteRun(data []byte) bool {
 	var in io.Reader = bytes.NewReader(data)
 	if z, err := gzip.NewReader(bytes.NewReader(data)); err == nil {

@@ -24,7 +24,7 @@ type serveFlags struct {
 	maxTransfer cli.Size
 }
 
-// newServeCommand serves a directory over NFSv3, for the demo and the self-test.
+// newServeCommand returns the serve command, which serves a directory over NFSv3 for the demo and the self-test.
 func newServeCommand(a *app) *cobra.Command {
 	f := serveFlags{maxTransfer: 1 << 20}
 	cmd := &cobra.Command{
@@ -92,8 +92,7 @@ func (f *serveFlags) serve(ctx context.Context, a *app) error {
 	return serveWithCounters(ctx, s, web)
 }
 
-// serveWithCounters serves NFS and the counters until one of them ends; then the other
-// one is ended too.
+// serveWithCounters serves NFS and the counters until one of them ends, and then ends the other.
 func serveWithCounters(ctx context.Context, s *server.Server, web net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -105,7 +104,7 @@ func serveWithCounters(ctx context.Context, s *server.Server, web net.Listener) 
 		done <- err
 	}()
 	err := s.Serve(ctx)
-	// The counters are closed last: they are worth reading until the end.
+	// Close the counters last, so that they can be read until the end.
 	err = errors.Join(err, counters.Close())
 	if ended := <-done; !errors.Is(ended, http.ErrServerClosed) {
 		err = errors.Join(err, fmt.Errorf("serve counters: %w", ended))
@@ -113,8 +112,7 @@ func serveWithCounters(ctx context.Context, s *server.Server, web net.Listener) 
 	return err
 }
 
-// loadExample is a command that loads the server, for people to copy. An address without a
-// host is reached as localhost.
+// loadExample returns a command that loads the server, for users to copy. It replaces an unspecified host by 127.0.0.1.
 func loadExample(addrs []string, export string) string {
 	servers := make([]string, 0, len(addrs))
 	for _, a := range addrs {

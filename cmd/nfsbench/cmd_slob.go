@@ -11,7 +11,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/oracle/slobconf"
 )
 
-// newSLOBCommand groups what can be done with the files of a SLOB kit.
+// newSLOBCommand returns the command that groups the subcommands for files of a SLOB kit.
 func newSLOBCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "slob",
@@ -52,7 +52,7 @@ executed, and passwords are not printed.`,
 // maxSLOBConfBytes is far above any real file.
 const maxSLOBConfBytes = 1 << 20
 
-// oneFile takes one argument, which the usage calls so.
+// oneFile requires one argument, which the usage calls name.
 func oneFile(name string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {

@@ -23,7 +23,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/survey"
 )
 
-// The variables that say as whom a pod may be seen by an array.
+// The environment variables with the addresses by which an array may see a pod.
 const (
 	envPodIPs  = "POD_IPS"
 	envHostIPs = "HOST_IPS"
@@ -36,7 +36,7 @@ type surveyFlags struct {
 	configMap, outFile string
 }
 
-// newSurveyCommand asks an array what it is and where a volume is.
+// newSurveyCommand returns the survey command, which asks an array what it is and where a volume is.
 func newSurveyCommand(a *app) *cobra.Command {
 	f := surveyFlags{}
 	cmd := &cobra.Command{
@@ -121,11 +121,10 @@ func (f *surveyFlags) saysMount(r procfs.Reader, out io.Writer) error {
 	return os.WriteFile(f.outFile, text, 0o644) // a file of the kubelet, which cannot be replaced
 }
 
-// connectTimeout is how long an address may take to accept a connection.
+// connectTimeout bounds the time that an address takes to accept a connection.
 const connectTimeout = 5 * time.Second
 
-// tryToConnect says whether an address accepts connections. The operator looks for the first
-// words of the error.
+// tryToConnect tests whether an address accepts connections. The operator recognizes the error by its first words.
 func tryToConnect(ctx context.Context, address string, out io.Writer) error {
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		return cli.BadInputf("--connect: %w", err)
@@ -179,7 +178,7 @@ func (f *surveyFlags) run(ctx context.Context, a *app, out io.Writer, getenv fun
 	return survey.Text(out, s)
 }
 
-// publisher is where the survey goes beside the terminal.
+// publisher returns a function that writes the survey to the file or the ConfigMap of the flags.
 func (f *surveyFlags) publisher(a *app, getenv func(string) string) (func(context.Context, string) error, error) {
 	switch {
 	case f.outFile != "":
@@ -196,7 +195,7 @@ func (f *surveyFlags) publisher(a *app, getenv func(string) string) (func(contex
 	return func(ctx context.Context, text string) error { return cm.Put(ctx, runfile.KeySurvey, text) }, nil
 }
 
-// clientAddresses are those that the pod knows of itself.
+// clientAddresses returns the addresses of the pod and its host from the environment.
 func clientAddresses(getenv func(string) string) []string {
 	var out []string
 	for _, name := range []string{envPodIPs, envHostIPs} {
@@ -209,8 +208,8 @@ func clientAddresses(getenv func(string) string) []string {
 	return out
 }
 
-// secretsIn reads the words that must not be published. What cannot be read
-// here cannot be read by the source either, which says so.
+// secretsIn reads the words that must not be published. It ignores unreadable files: the source cannot read them
+// either, and reports that.
 func secretsIn(dir, credentials string) []string {
 	if credentials == "" {
 		return nil

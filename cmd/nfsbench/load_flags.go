@@ -24,8 +24,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/yamlbound"
 )
 
-// loadFlags are the flags of load that describe a plan. They fill the spec of an NFSBenchmark, and
-// the plan is made of that as in a cluster.
+// loadFlags holds the flags of load that describe a plan. They fill the spec of an NFSBenchmark, from which the plan
+// is built as in a cluster.
 type loadFlags struct {
 	cli.Load
 
@@ -37,7 +37,7 @@ type loadFlags struct {
 	ports                  runfile.Ports
 	name                   string
 
-	cmd *cobra.Command // to see which were given
+	cmd *cobra.Command // to see which flags were set
 }
 
 func (f *loadFlags) register(cmd *cobra.Command) {
@@ -99,7 +99,7 @@ func (f *loadFlags) plan() (runfile.Plan, error) {
 	return p, f.Explain(spec, err)
 }
 
-// spec is that of the file, with what the flags say.
+// spec returns the spec of the file, or an empty one, with the fields that the flags set.
 func (f *loadFlags) spec() (map[string]any, error) {
 	spec := map[string]any{}
 	if f.file != "" {
@@ -126,7 +126,7 @@ func (f *loadFlags) spec() (map[string]any, error) {
 	return spec, f.Fill(spec)
 }
 
-// checkStorage finds out which of the ways to name the storage was taken.
+// checkStorage checks that the flags, or the spec, name the storage in exactly one way.
 func (f *loadFlags) checkStorage(spec v1alpha1.NFSBenchmarkSpec) error {
 	var ways []string
 	for _, w := range []struct {
@@ -155,7 +155,7 @@ func (f *loadFlags) checkStorage(spec v1alpha1.NFSBenchmarkSpec) error {
 	return nil
 }
 
-// planOf makes the plan as in a cluster, and adds what only flags say.
+// planOf builds the plan as in a cluster, and adds the settings that only flags have.
 func (f *loadFlags) planOf(b *v1alpha1.NFSBenchmark) (runfile.Plan, error) {
 	if err := f.checkStorage(b.Spec); err != nil {
 		return runfile.Plan{}, err
@@ -174,7 +174,7 @@ func (f *loadFlags) planOf(b *v1alpha1.NFSBenchmark) (runfile.Plan, error) {
 	e := &p.Engine
 	e.Ports = f.ports
 	if b.Spec.Run.TimeoutSeconds == nil {
-		p.Schedule.TimeoutSeconds = 0 // who waits at a terminal ends it
+		p.Schedule.TimeoutSeconds = 0 // the user at the terminal ends the run
 	}
 	if f.mount != "" {
 		e.MountPath, err = filepath.Abs(f.mount)
@@ -188,7 +188,7 @@ func (f *loadFlags) planOf(b *v1alpha1.NFSBenchmark) (runfile.Plan, error) {
 	return p, f.checkPorts(e.NFSVersion)
 }
 
-// locate puts the storage that the flags name into b, and says where it is.
+// locate sets the storage of b from the flags, and returns its target.
 func (f *loadFlags) locate(b *v1alpha1.NFSBenchmark) (plan.Target, error) {
 	s, protocol := &b.Spec.Storage, &b.Spec.Protocol
 	protocol.Client = bench.ClientDirectNFS
@@ -236,7 +236,7 @@ func (f *loadFlags) useOranfstab(e *runfile.Engine) error {
 	return nil
 }
 
-// checkPorts refuses the ports of programs that a version does not have.
+// checkPorts rejects the MOUNT and portmapper ports for NFS versions that use neither.
 func (f *loadFlags) checkPorts(version bench.NFSVersion) error {
 	for _, flag := range []string{"mount-port", "portmap-port"} {
 		if version != bench.NFSv3 && f.cmd.Flags().Changed(flag) {

@@ -31,11 +31,10 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 //nolint:gochecknoglobals // the linker can set nothing but a variable
 var version string
 
-// app is what every subcommand shares. Commands read it in their RunE, not
-// while they are built: the flags are not parsed before that.
+// app holds what all subcommands share. Commands read it in RunE: the flags are not parsed earlier.
 type app struct {
 	log *slog.Logger     // to stderr, as --log-level and --log-format say
-	now func() time.Time // the only clock; everything below cmd is handed it
+	now func() time.Time // the only clock; cmd passes it to all other packages
 }
 
 // newRootCommand returns the whole command tree. A subcommand must not define

@@ -6,20 +6,18 @@ import (
 	"strings"
 )
 
-// The variables that decide where the client library is found.
+// The environment variables that decide where the client library is found.
 const (
 	envHome    = "ORACLE_HOME"
 	envPath    = "LD_LIBRARY_PATH"
 	envStarted = "NFSBENCH_ORALOAD_STARTED" // set in the environment of the second start
 )
 
-// withLibraryPath returns the environment with the libraries of ORACLE_HOME
-// first in the library path, and whether the process must start again with it.
-// The loader of the system reads the path once, at the start of a process, and
-// the client library brings others along that only the loader finds.
+// withLibraryPath returns the environment with the libraries of ORACLE_HOME first in the library path, and whether
+// the process must start again with it. The loader of the system reads the path once, at the start of a process, and
+// only the loader finds the libraries that the client library needs.
 //
-// A process that was started again never asks for it a second time, whatever it
-// finds.
+// A process that was started again does not start a third time.
 func withLibraryPath(env []string) ([]string, bool) {
 	home := lookup(env, envHome)
 	if home == "" || lookup(env, envStarted) != "" {

@@ -23,14 +23,14 @@ import (
 	"github.com/nfsbench/nfsbench/controllers/pass"
 )
 
-// adopt decides whether is, which is there already, may stand for want. It must belong to the
-// benchmark, and in the namespace of the benchmark it must be what the API server would make of want:
-// everybody who may create such objects can name the benchmark as their owner, and can change ours.
-// The API server tells by creating want in a dry run, under a name that nobody knows before.
+// adopt checks that is, an existing object, can serve as want. The object must belong to the benchmark. In the
+// namespace of the benchmark its content must equal what the API server makes of want: anybody who may create such
+// objects can name the benchmark as their owner, and can change the operator's objects. To get the expected content
+// adopt creates want in a dry run, under a generated name.
 //
-// What was compared is remembered, so that only another content is compared again. An object of a run
-// under way that is older than this process, which sees it for the first time, may be of another
-// release, which makes others: it is remembered as it is.
+// adopt remembers the content that it compared, and compares again only when the content changes. For a run under way
+// it accepts at first sight an object that is older than this process: another release may have made the object with
+// different content.
 func (r *Reconciler) adopt(ctx context.Context, b *v1alpha1.NFSBenchmark, want, is client.Object) error {
 	err := checkOurs(b, is)
 	if err != nil || !isTenants(b, is) {
@@ -61,8 +61,7 @@ func (r *Reconciler) adopt(ctx context.Context, b *v1alpha1.NFSBenchmark, want, 
 	return nil
 }
 
-// checkExtent refuses an object that takes far more than what the benchmark makes: to compare it costs fifty times its
-// size.
+// checkExtent refuses an object that is far larger than want: the comparison costs fifty times the object's size.
 func checkExtent(want, is client.Object) error {
 	made, err := pass.SpecBytes(want)
 	if err != nil {
@@ -75,8 +74,8 @@ func checkExtent(want, is client.Object) error {
 	return nil
 }
 
-// difference names the first field in which a content is not that of what the API server makes of
-// want; "" where there is none.
+// difference returns the path of the first field in which content differs from what the API server makes of want; "" if
+// no field differs.
 func (r *Reconciler) difference(ctx context.Context, want client.Object, content map[string]any) (string, error) {
 	made := want.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy has the type of its original
 	made.SetName("")
@@ -92,8 +91,8 @@ func (r *Reconciler) difference(ctx context.Context, want client.Object, content
 	return strings.TrimPrefix(firstDifference("", expected, content), "."), nil
 }
 
-// contentOf is what an object says beside its state: without what the cluster fills in where want
-// leaves it open, and with those labels and annotations that want has.
+// contentOf returns the content of obj without its status, without the fields that want leaves open and the cluster
+// fills in, and with only those labels and annotations that want has.
 func contentOf(want, obj client.Object) (map[string]any, error) {
 	open, err := runtime.DefaultUnstructuredConverter.ToUnstructured(want)
 	if err != nil {
@@ -119,7 +118,7 @@ func contentOf(want, obj client.Object) (map[string]any, error) {
 	return content, nil
 }
 
-// chosen are the values of the keys that want has.
+// chosen returns the entries of is whose keys want has.
 func chosen(want, is map[string]string) map[string]any {
 	out := map[string]any{}
 	for key := range want {
@@ -130,7 +129,7 @@ func chosen(want, is map[string]string) map[string]any {
 	return out
 }
 
-// filledIn are the fields that the cluster fills in with another value for each object.
+// filledIn returns the paths of the fields that the cluster fills in with a different value for each object.
 func filledIn(obj client.Object) [][]string {
 	switch obj.(type) {
 	case *corev1.Pod:
@@ -138,7 +137,7 @@ func filledIn(obj client.Object) [][]string {
 	case *corev1.Service:
 		return [][]string{{"spec", "clusterIP"}, {"spec", "clusterIPs"}}
 	case *corev1.ServiceAccount:
-		return [][]string{{"secrets"}, {"imagePullSecrets"}} // of OpenShift
+		return [][]string{{"secrets"}, {"imagePullSecrets"}} // OpenShift adds these
 	case *corev1.PersistentVolumeClaim:
 		return [][]string{{"spec", "volumeName"}}
 	case *batchv1.Job:
@@ -154,8 +153,7 @@ func filledIn(obj client.Object) [][]string {
 	}
 }
 
-// firstDifference is the path of the first field that differs, in the order of their names; "" where
-// there is none.
+// firstDifference returns the path of the first field, in the order of names, that differs; "" if no field differs.
 func firstDifference(at string, a, b any) string {
 	x, y := fieldsOf(a), fieldsOf(b)
 	if x == nil || y == nil {
@@ -174,7 +172,7 @@ func firstDifference(at string, a, b any) string {
 	return ""
 }
 
-// fieldsOf are the fields of an object or the elements of a list, by what follows in a path; nil of a scalar.
+// fieldsOf returns the fields of an object or the elements of a list, keyed by path segment; nil for a scalar.
 func fieldsOf(v any) map[string]any {
 	out := map[string]any{}
 	switch v := v.(type) {
@@ -192,7 +190,7 @@ func fieldsOf(v any) map[string]any {
 	return out
 }
 
-// maxCompared bounds what a manager remembers: that of a thousand benchmarks.
+// maxCompared bounds the objects that a manager remembers: enough for a thousand benchmarks.
 const maxCompared = 16_384
 
 // compared remembers which contents of which objects were what the operator makes. It is safe for
@@ -202,7 +200,7 @@ type compared struct {
 	of map[types.UID][sha256.Size]byte
 }
 
-// has says whether an object had the same content, and whether it was seen at all.
+// has reports whether the object had the same content when it was added, and whether it was added at all.
 func (c *compared) has(uid types.UID, content map[string]any) (same, seen bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -214,22 +212,22 @@ func (c *compared) add(uid types.UID, content map[string]any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.of == nil || len(c.of) >= maxCompared {
-		c.of = map[types.UID][sha256.Size]byte{} // to be filled again, at a dry run each
+		c.of = map[types.UID][sha256.Size]byte{} // each object then costs another dry run
 	}
 	c.of[uid] = sumOf(content)
 }
 
 func sumOf(content map[string]any) [sha256.Size]byte {
-	text, _ := json.Marshal(content) // of strings, numbers, lists and maps only
+	text, _ := json.Marshal(content) // no error: content has strings, numbers, lists and maps only
 	return sha256.Sum256(text)
 }
 
-// ensure makes obj exist for b, and fills it with what the cluster has. What a
-// run creates never changes afterwards, so one that exists is left alone: see adopt.
+// ensure creates obj for b unless it exists, and fills obj with the cluster's copy. The objects of a run never change
+// after their creation, so ensure leaves an existing object alone: see adopt.
 //
-// The cache holds what the operator made only, and may be behind. What it does
-// not have is therefore asked of the API server. It is then created and not applied, because
-// that would merge it with an object that somebody else makes at this moment.
+// The cache holds only objects of the operator, and may lag. ensure therefore asks the API server for an object that
+// the cache lacks. ensure creates and does not apply, because an apply would merge obj with an object that somebody
+// else creates at the same moment.
 func (r *Reconciler) ensure(ctx context.Context, b *v1alpha1.NFSBenchmark, obj client.Object) error {
 	kind, name := kindOf(obj), obj.GetName()
 	want := obj.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy has the type of its original

@@ -18,16 +18,16 @@ import (
 	"github.com/nfsbench/nfsbench/internal/manifest"
 )
 
-// isSettled says that nothing remains to be done for a benchmark until somebody changes its
-// spec or deletes it. A pass over it would change nothing.
+// isSettled reports whether nothing remains to be done for a benchmark until somebody changes its spec or deletes it. A
+// pass over a settled benchmark would change nothing.
 func isSettled(b *v1alpha1.NFSBenchmark) bool {
 	return b.DeletionTimestamp.IsZero() && controllerutil.ContainsFinalizer(b, Finalizer) &&
 		isFinished(b) && isTrue(b, v1alpha1.ConditionCleanedUp) && b.Status.ObservedGeneration == b.Generation
 }
 
-// reduceBenchmark drops from the cached copy of a benchmark what no pass reads: anybody who may create
-// benchmarks can give them as much as the API server accepts, and those that wait are kept for as long
-// as their author likes. A spec that is too large is dropped, and Reconcile refuses the benchmark.
+// reduceBenchmark drops from the cached copy of a benchmark the fields that no pass reads: anybody who may create
+// benchmarks can make them as large as the API server accepts, and the cache keeps waiting benchmarks for as long as
+// their author likes. reduceBenchmark also drops a spec that is too large, and Reconcile refuses that benchmark.
 func reduceBenchmark(in any) (any, error) {
 	b, ok := in.(*v1alpha1.NFSBenchmark)
 	if !ok {
@@ -35,7 +35,7 @@ func reduceBenchmark(in any) (any, error) {
 	}
 	annotations, none := b.Annotations, v1alpha1.NFSBenchmarkSpec{}
 	b.ObjectMeta = readMetadata(b.ObjectMeta)
-	if b.Status.Resolved == nil { // else it was taken
+	if b.Status.Resolved == nil { // a resolved spec has been accepted before
 		var err error
 		if b.Annotations, err = pass.TooLarge(b.Spec, none, annotations); err != nil {
 			return nil, err
@@ -50,7 +50,7 @@ func reduceBenchmark(in any) (any, error) {
 	return b, nil
 }
 
-// reduceSuite does for a suite what reduceBenchmark does for a benchmark.
+// reduceSuite drops from the cached copy of a suite the fields that no pass reads, and a spec that is too large.
 func reduceSuite(in any) (any, error) {
 	s, ok := in.(*v1alpha1.NFSBenchmarkSuite)
 	if !ok {
@@ -71,7 +71,7 @@ func reduceSuite(in any) (any, error) {
 	return s, nil
 }
 
-// readMetadata is what passes read of the metadata of a benchmark or suite.
+// readMetadata returns the metadata of a benchmark or suite that passes read.
 func readMetadata(m metav1.ObjectMeta) metav1.ObjectMeta {
 	out := metav1.ObjectMeta{
 		Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion, Generation: m.Generation,
@@ -85,8 +85,8 @@ func readMetadata(m metav1.ObjectMeta) metav1.ObjectMeta {
 	return out
 }
 
-// lastWrite is the newest record of a change by somebody else than us, by which metrics tell that a
-// schedule is overdue.
+// lastWrite returns only the time of the newest change outside a subresource. Metrics use it to tell that a schedule is
+// overdue.
 func lastWrite(all []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 	var last *metav1.Time
 	for _, f := range all {
@@ -116,9 +116,9 @@ func reduceSettled(b *v1alpha1.NFSBenchmark) {
 		ResultRef: st.ResultRef,
 	}
 	if st.Phase != v1alpha1.PhaseSucceeded {
-		b.Status.Message = st.Message // the record of a suite has it
+		b.Status.Message = st.Message // a suite records it
 	}
-	if sum := b.Status.Summary; sum != nil { // without what is there twice, for people
+	if sum := b.Status.Summary; sum != nil { // drop the fields that repeat others for people
 		sum.Workload, sum.Protocol, sum.Paths, sum.StorageCPU, sum.MeanLatency, sum.P99Latency = "", "", "", "", "", ""
 		sum.Capacity = ""
 		sum.ThroughputMegabytesPerSecond = nil
@@ -138,7 +138,7 @@ func reduceSettled(b *v1alpha1.NFSBenchmark) {
 	b.Status.Conditions = slices.Clip(b.Status.Conditions)
 }
 
-// kindOfLoad is what metrics say about a workload.
+// kindOfLoad returns the fields of a workload that metrics report.
 func kindOfLoad(w bench.Workload) bench.Workload {
 	switch {
 	case w.Raw != nil:
@@ -170,15 +170,15 @@ func ownerOnly(in any) (any, error) {
 	return m, nil
 }
 
-// maxCachedBytes bounds what the cache keeps of an object that the operator makes, other than a ConfigMap: twice
-// what a spec may take, because a Job and its pods repeat what the spec says.
+// maxCachedBytes bounds the cached copy of an object that the operator makes, other than a ConfigMap: twice the size of
+// the largest spec, because a Job and its pods repeat the spec.
 const maxCachedBytes = 2 * pass.MaxSpecBytes
 
-// boundedObject drops the managed fields, and keeps of an object that is too large only what tells that it is there.
-// The operator makes none as large, so it does not use that object.
+// boundedObject drops the managed fields. Of an object that is too large it keeps only the fields that identify the
+// object. The operator makes no object that large, and therefore does not use it.
 func boundedObject(in any) (any, error) {
 	obj, ok := in.(client.Object)
-	sized, has := in.(interface{ Size() int }) // as protobuf
+	sized, has := in.(interface{ Size() int }) // the size in protobuf
 	if !ok || !has {
 		return in, nil
 	}
@@ -204,9 +204,8 @@ func boundedObject(in any) (any, error) {
 	return small, nil
 }
 
-// unlessMeasuring ignores changes of the ConfigMaps of benchmarks that measure. Each client
-// publishes its progress every two seconds, while such a benchmark has a pass every five, and
-// when one of its pods ends.
+// unlessMeasuring ignores changes of the ConfigMaps of benchmarks that measure. Each client publishes its progress
+// every two seconds. A benchmark that measures has a pass every five seconds and when one of its pods ends.
 func (r *Reconciler) unlessMeasuring() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e ctrlevent.UpdateEvent) bool {
 		owner := metav1.GetControllerOfNoCopy(e.ObjectNew)

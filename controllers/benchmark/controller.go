@@ -71,7 +71,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, b *v1alpha1.NFSBenchmark) (c
 		return ctrl.Result{}, r.changeFinalizers(ctx, b, controllerutil.AddFinalizer)
 	}
 	if isSettled(b) {
-		return ctrl.Result{}, nil // and the cache has only a part of it, which must not be written
+		return ctrl.Result{}, nil // the cache holds only a part of it, which must not be written
 	}
 	before := b.DeepCopy()
 	phases := r.underWay
@@ -88,11 +88,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, b *v1alpha1.NFSBenchmark) (c
 		s.cleanup = &fact{OK: true, Reason: v1alpha1.ReasonCleanedUp, Message: "nothing was created"}
 	}
 	if bad := (*pass.Invalid)(nil); errors.As(err, &bad) {
-		// The error has done its work: it is the end of the run.
+		// An invalid benchmark ends the run: there is nothing to retry.
 		n, err = next{}, nil
 		s.outcome = &outcome{phase: v1alpha1.PhaseFailed, reason: bad.Reason, message: bad.Error()}
 		if s.storage != nil && !s.storage.OK {
-			s.storage = &fact{Reason: bad.Reason, Message: bad.Error()} // the storage is where it ended
+			s.storage = &fact{Reason: bad.Reason, Message: bad.Error()} // the run failed at its storage
 		}
 	}
 	if other := (*runfile.VersionError)(nil); errors.As(err, &other) {
@@ -120,7 +120,7 @@ func (r *Reconciler) finish(
 	if !errors.Is(err, pass.ErrStatus) || !apierrors.IsInvalid(err) || isFinished(before) {
 		return done, err
 	}
-	// A pod, an array or a server sent what no status takes. That is the end of the run, or it would have none.
+	// A pod, an array or a server sent a value that the status does not accept. Fail the run: it could not end otherwise.
 	if s.load != nil && jobEnd(s.load) == nil {
 		if err := r.delete(ctx, s.load); err != nil {
 			return ctrl.Result{}, err

@@ -27,14 +27,13 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// keep leaves what a finished run created where the user wants to look at it:
-// forever by policy, or until its time to live is over.
+// keep leaves the objects of a finished run in place for the user: forever by policy, or until the time to live ends.
 func (r *Reconciler) keep(ctx context.Context, s *scope) (next, error) {
 	switch c := meta.FindStatusCondition(s.b.Status.Conditions, v1alpha1.ConditionCleanedUp); {
 	case c != nil && c.Status == metav1.ConditionTrue:
 		return waitFor(0), nil
 	case c != nil && c.Reason == v1alpha1.ReasonLeftBehind:
-		// Said once and for all; the rest must still go.
+		// The status has reported the leftover; the rest must still be removed.
 		s.cleanup = &fact{Reason: c.Reason, Message: c.Message}
 		return next{}, nil
 	}
@@ -43,7 +42,7 @@ func (r *Reconciler) keep(ctx context.Context, s *scope) (next, error) {
 		policy = s.b.Spec.Cleanup.OnSuccess
 	}
 	if policy == v1alpha1.CleanupRetain {
-		// Others may use the target; only our traces stay.
+		// Other benchmarks may use the target: the objects that stay do not use it.
 		s.cleanup = &fact{
 			Reason:  v1alpha1.ReasonRetained,
 			Message: "kept by spec.cleanup: delete the benchmark to remove everything",
@@ -60,9 +59,9 @@ func (r *Reconciler) keep(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
-// letOthers gives up the target of a run whose traces stay, and looks again after a time. A load that the operator
-// broke off goes on until its Job is deleted, and is no trace. A database keeps its target until its pods have ended:
-// two of them would ruin its files.
+// letOthers releases the target of a run whose objects stay, and requeues after the given time. It deletes the Job of a
+// load that the operator broke off, because that load runs until its Job is deleted. A benchmark with a database keeps
+// its target until its load pods have ended: two databases would corrupt the files.
 func (r *Reconciler) letOthers(ctx context.Context, s *scope, after time.Duration) (next, error) {
 	switch c := meta.FindStatusCondition(s.b.Status.Conditions, v1alpha1.ConditionSucceeded); c.Reason {
 	case v1alpha1.ReasonHoldEnded, v1alpha1.ReasonPlanChanged:
@@ -112,8 +111,8 @@ func (r *Reconciler) stopLoad(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
-// stopping says which pods a run waits for. The kubelet of a node that does not answer never
-// says that a pod is gone, and a database on it may still write.
+// stopping returns the message about the load pods that a run waits for. The kubelet of a node that does not answer
+// never confirms that a pod is gone, and a database on that node may still write.
 func (s *scope) stopping(pods []corev1.Pod) string {
 	t := shutdownOf(s.b)
 	if t == 0 {
@@ -130,8 +129,8 @@ func (s *scope) stopping(pods []corev1.Pod) string {
 	return fmt.Sprintf("waiting for the database to shut down, for %s at most", t)
 }
 
-// deletePods deletes those whose Job is gone. Mostly they go with it, but not
-// when it was deleted by hand and they were left (--cascade=orphan).
+// deletePods deletes load pods whose Job is gone. The garbage collector deletes them unless somebody deleted the Job
+// with --cascade=orphan.
 func (r *Reconciler) deletePods(ctx context.Context, pods []corev1.Pod) error {
 	for i := range pods {
 		if err := r.delete(ctx, &pods[i]); err != nil {
@@ -151,7 +150,7 @@ func (r *Reconciler) cleanFiles(ctx context.Context, s *scope) (next, error) {
 	}
 	left, err := r.filesMayBeLeft(ctx, s)
 	bad := (*pass.Invalid)(nil)
-	if errors.As(err, &bad) { // the plan that names the files is not the one of the run
+	if errors.As(err, &bad) { // the plan that names the files is no longer the run's
 		return s.leave(s.filesLeft() + ": " + err.Error())
 	}
 	if err != nil || !left {
@@ -171,8 +170,8 @@ func (r *Reconciler) cleanFiles(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
-// leave gives up on what cannot be removed from here. There is no record of that
-// but the status, which must say so before anything else goes.
+// leave reports files or objects that the operator cannot remove. The status is their only record, so leave writes the
+// status before the clean-up deletes anything else. For a deleted benchmark leave sends an event instead.
 func (s *scope) leave(what string) (next, error) {
 	s.cleanup = &fact{Reason: v1alpha1.ReasonLeftBehind, Message: what}
 	if s.b.DeletionTimestamp.IsZero() {
@@ -195,12 +194,11 @@ func (s *scope) filesLeft() string {
 	return fmt.Sprintf("files in directory %q of %s could not be removed: remove them by hand", directory, exportsOf(s.b))
 }
 
-// cleanPatience bounds the wait for a clean-up Job whose own deadline does not
-// come, because its pod cannot even start.
+// cleanPatience bounds the wait for a clean-up Job whose pod cannot start: the Job's own deadline does not cover it.
 const cleanPatience = 60 * time.Second
 
-// filesMayBeLeft reports whether there can be files or schemas of this run: some client came as
-// far as filling them, and not all say that they have removed them.
+// filesMayBeLeft reports whether files or schemas of this run may be left: a client began to fill them, and not every
+// client reports that it has removed them.
 func (r *Reconciler) filesMayBeLeft(ctx context.Context, s *scope) (bool, error) {
 	p, err := r.knownPlan(ctx, s)
 	if err != nil || p == nil {
@@ -213,8 +211,8 @@ func (r *Reconciler) filesMayBeLeft(ctx context.Context, s *scope) (bool, error)
 	return filesTouched(s) && !filesRemoved(s), nil
 }
 
-// filesTouched believes the spans of a client that has ended, for the final event
-// of one that never reached the export is Done as well.
+// filesTouched reports whether a client came as far as the files. For a client that has ended it reads the spans of the
+// result, because the final event of a client that never reached the export is Done as well.
 func filesTouched(s *scope) bool {
 	ended := 0
 	for _, p := range s.progress {
@@ -249,8 +247,8 @@ func filesRemoved(s *scope) bool {
 	return true
 }
 
-// remove deletes what the run created, but its result, in an order in which
-// nothing is still in use, and waits until it is gone.
+// remove deletes everything that the run created except the result, users before the objects that they use, and waits
+// until all are gone.
 func (r *Reconciler) remove(ctx context.Context, s *scope) (next, error) {
 	var left []string
 	for _, obj := range s.children() {
@@ -271,10 +269,9 @@ func (r *Reconciler) remove(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
-// children are all that a run can have created, in the order of their removal.
-// Not among them: the result, which stays; the load Job, which went before; a
-// volume of Trident, which comes after; the plan and the clean-up Job, which tell
-// of files and go last.
+// children returns every object that a run can have created, in the order of removal. It leaves out the result, which
+// stays; the load Job, which stopLoad has deleted; the Trident volume, which removeTrident deletes later; the plan and
+// the clean-up Job, which record the files and which release deletes last.
 func (s *scope) children() []client.Object {
 	var out []client.Object
 	if hasSurvey(s.b) {
@@ -316,10 +313,10 @@ func (s *scope) children() []client.Object {
 	)
 }
 
-// deleteOurs deletes an object if it is there and ours, and reports whether it
-// is gone. What the operator may not even read it has not created.
+// deleteOurs deletes obj if it exists and is ours, and reports whether it is gone. The operator cannot have created an
+// object that it may not read.
 func (r *Reconciler) deleteOurs(ctx context.Context, b *v1alpha1.NFSBenchmark, obj client.Object) (bool, error) {
-	// Past the cache: what it has not yet seen would stay forever.
+	// Read past the cache: an object that the cache has not seen yet would stay forever.
 	err := r.Reader.Get(ctx, client.ObjectKeyFromObject(obj), obj)
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || meta.IsNoMatchError(err) {
 		return true, nil
@@ -333,12 +330,12 @@ func (r *Reconciler) deleteOurs(ctx context.Context, b *v1alpha1.NFSBenchmark, o
 	if err := r.delete(ctx, obj); err != nil {
 		return false, err
 	}
-	// Most kinds go at once, and nobody should wait for what is not there.
+	// Most kinds are deleted at once: do not make the next pass wait for them.
 	found, err := find(ctx, r.Reader, obj)
 	return err == nil && !found, err
 }
 
-// deleteClaimOf deletes the claim that keeps a volume of ours from going, whoever it says that it belongs to: its
+// deleteClaimOf deletes the claim that keeps a volume of ours from being deleted, whoever owns the claim: the claim's
 // pods would mount the export.
 func (r *Reconciler) deleteClaimOf(ctx context.Context, b *v1alpha1.NFSBenchmark, pv *corev1.PersistentVolume) error {
 	c := pv.Spec.ClaimRef
@@ -353,15 +350,14 @@ func (r *Reconciler) deleteClaimOf(ctx context.Context, b *v1alpha1.NFSBenchmark
 	return nil
 }
 
-// isGone is deleteOurs that deletes nothing.
+// isGone reports whether obj does not exist or is not ours. It deletes nothing.
 func (r *Reconciler) isGone(ctx context.Context, b *v1alpha1.NFSBenchmark, obj client.Object) (bool, error) {
 	found, err := find(ctx, r.Reader, obj)
 	return err == nil && (!found || !isOurs(b, obj)), err
 }
 
-// removeResult deletes the result with the benchmark that it belongs to. Its
-// owner reference would do so too, but later: a benchmark that is made again
-// under the same name would find it and wait.
+// removeResult deletes the result of a deleted benchmark. The garbage collector would delete the result too, but later:
+// a new benchmark of the same name would find it and wait.
 func (r *Reconciler) removeResult(ctx context.Context, s *scope) (next, error) {
 	if s.b.Spec.Cleanup.Results == v1alpha1.CleanupRetain {
 		if n, err := r.keepResult(ctx, s); err != nil || n.Stop {
@@ -397,8 +393,8 @@ func (r *Reconciler) keepResult(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
-// release is the last phase of a clean-up: nothing of ours is left but the
-// result, and the target is free.
+// release is the last phase of a clean-up. It deletes the plan and the clean-up Job and frees the target; only the
+// result stays.
 func (r *Reconciler) release(ctx context.Context, s *scope) (next, error) {
 	// The clean-up Job is the record of files that it could not remove, so it goes last.
 	clean, left := &batchv1.Job{ObjectMeta: s.meta(s.names.Clean)}, ""
@@ -412,7 +408,7 @@ func (r *Reconciler) release(ctx context.Context, s *scope) (next, error) {
 	stays := s.reportKeptDatabase()
 	deleted := !s.b.DeletionTimestamp.IsZero()
 	if left != "" && !deleted && !isCleanedUp(s.b) {
-		// The status must say so before its record goes.
+		// Write the status before the Job that records the files is deleted.
 		s.cleanup = &fact{Reason: v1alpha1.ReasonLeftBehind, Message: left}
 		return waitFor(soon), nil
 	}
@@ -435,14 +431,13 @@ func (r *Reconciler) release(ctx context.Context, s *scope) (next, error) {
 	return waitFor(0), nil
 }
 
-// reconcileDeleted cleans up after a benchmark that its user deletes, in
-// whatever phase it is. It writes no status, for there is nobody left to read
-// it, unless a volume of Trident may keep the benchmark for long.
+// reconcileDeleted cleans up after a benchmark that its user deletes, in whatever phase it is. It writes no status,
+// which nobody would read, unless a Trident volume or a database may keep the benchmark for long.
 func (r *Reconciler) reconcileDeleted(ctx context.Context, s *scope) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(s.b, Finalizer) {
 		return ctrl.Result{}, nil
 	}
-	if pass.CheckSize(s.b) != nil { // it has made nothing
+	if pass.CheckSize(s.b) != nil { // it has created nothing
 		return ctrl.Result{}, r.changeFinalizers(ctx, s.b, controllerutil.RemoveFinalizer)
 	}
 	was := s.b.DeepCopy()

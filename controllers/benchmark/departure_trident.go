@@ -25,25 +25,24 @@ import (
 )
 
 const (
-	// leftoverPatience is how long a volume may take to go until it is called
-	// left behind, and until spec.cleanup.leftovers Abandon lets go.
+	// leftoverPatience bounds the removal of a volume. After it the status reports the volume as left behind, and
+	// spec.cleanup.leftovers Abandon lets the benchmark go.
 	leftoverPatience = 2 * time.Minute
 )
 
-// leftover is what does not go: in words, with the command to look, and since
-// when, at the earliest since the removal began. It stays for good where nothing but its user's
-// hand can fix it.
+// leftover describes an object that is not yet removed. what holds its description and the command to inspect it. since
+// is the time from which leftoverPatience counts, unless the removal began later. stays marks an object that only its
+// user can remove.
 type leftover struct {
 	what  string
 	since time.Time
 	stays bool
 }
 
-// removeTrident removes the volume and what it was made with, in the order in
-// which each is needed for the one before it: Trident can delete a volume only
-// while it has the backend.
+// removeTrident removes the volume and then the objects that it was made with. Each object is needed to remove the one
+// before it: Trident can delete a volume only while it has the backend.
 //
-// It takes what is half made as it is, in whatever phase the run was left.
+// The run may have ended in any phase, so some of the objects may be missing or half made.
 func (r *Reconciler) removeTrident(ctx context.Context, s *scope) (next, error) {
 	if s.b.Spec.Storage.Trident == nil {
 		return next{}, nil
@@ -75,8 +74,8 @@ func (r *Reconciler) removeTrident(ctx context.Context, s *scope) (next, error) 
 	return next{}, nil
 }
 
-// tridentLeft waits, and says so. What has been left for long keeps nobody from
-// the target: the load is over.
+// tridentLeft waits for a leftover and reports it. After leftoverPatience it also releases the target, because the load
+// is over.
 func (r *Reconciler) tridentLeft(ctx context.Context, s *scope, left leftover) (next, error) {
 	if !left.stays && s.now.Sub(later(left.since, endedAt(s.b))) <= leftoverPatience {
 		if s.cleanup != nil {
@@ -91,8 +90,7 @@ func (r *Reconciler) tridentLeft(ctx context.Context, s *scope, left leftover) (
 	return s.wait(v1alpha1.ReasonLeftBehind, s.cleanup.Message, leftoverCheck)
 }
 
-// removeTridentClaim deletes the claim. It is the one that knows its volume, so
-// the status must know it first.
+// removeTridentClaim deletes the claim. Only the claim names its volume, so the status must record the volume first.
 func (r *Reconciler) removeTridentClaim(
 	ctx context.Context, s *scope, claim *corev1.PersistentVolumeClaim,
 ) (*leftover, error) {
@@ -122,8 +120,8 @@ func volumeOf(b *v1alpha1.NFSBenchmark) string {
 	return ptr.Deref(b.Status.Resolved, v1alpha1.ResolvedStatus{}).VolumeName
 }
 
-// volumeLeft looks at the volume of a claim that is gone. Kubernetes deletes it,
-// unless its class says otherwise.
+// volumeLeft returns the volume of a claim that is gone, if the volume is still there. Kubernetes deletes the volume
+// unless its class has the reclaim policy Retain.
 func (r *Reconciler) volumeLeft(ctx context.Context, s *scope) (*leftover, error) {
 	name, pv := volumeOf(s.b), &corev1.PersistentVolume{}
 	if name == "" {
@@ -137,7 +135,7 @@ func (r *Reconciler) volumeLeft(ctx context.Context, s *scope) (*leftover, error
 		return nil, fmt.Errorf("read volume %q: %w", name, err)
 	}
 	if c := pv.Spec.ClaimRef; c == nil || c.Namespace != s.b.Namespace || c.Name != s.names.Claim {
-		return nil, nil // somebody else has it now
+		return nil, nil // another claim has it now
 	}
 	if pv.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRetain && pv.DeletionTimestamp.IsZero() {
 		return &leftover{stays: true, what: fmt.Sprintf(
@@ -145,7 +143,7 @@ func (r *Reconciler) volumeLeft(ctx context.Context, s *scope) (*leftover, error
 				`kubectl patch pv %s -p '{"spec":{"persistentVolumeReclaimPolicy":"Delete"}}'`,
 			name, pv.Status.Phase, name)}, nil
 	}
-	// Events about what has no namespace are in this one.
+	// Events about cluster-scoped objects are in the default namespace.
 	told, err := r.eventsOf(ctx, metav1.NamespaceDefault, "PersistentVolume", name, pv.UID)
 	if err != nil {
 		return nil, err
@@ -165,16 +163,16 @@ func (r *Reconciler) volumeLeft(ctx context.Context, s *scope) (*leftover, error
 	}, nil
 }
 
-// tridentVolumeLeft looks at a volume that has no PersistentVolume: it has gone, is not yet made,
-// or its provisioning was interrupted, and then nobody deletes it. The class and the backend stay
-// until that is known: without them the provisioner abandons a volume that Trident has made.
+// tridentVolumeLeft looks for a volume that has no PersistentVolume: the volume is gone, is not yet made, or its
+// provisioning was interrupted, and then nobody deletes it. The class and the backend stay until the case is known:
+// without them the provisioner abandons a volume that Trident has made.
 func (r *Reconciler) tridentVolumeLeft(ctx context.Context, s *scope, name string) (*leftover, error) {
 	u, err := r.findTridentVolume(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	if u != nil {
-		v, _ := trident.ReadVolume(u) // what cannot be read of it is empty
+		v, _ := trident.ReadVolume(u) // a field that cannot be read is empty
 		return &leftover{
 			what: fmt.Sprintf("TridentVolume %s/%s (%s, on the array %s), which no PersistentVolume refers to: to remove it "+
 				"with its data, tridentctl -n %s delete volume %s", u.GetNamespace(), name, cmp.Or(v.State, "without a state"),
@@ -192,8 +190,8 @@ func (r *Reconciler) tridentVolumeLeft(ctx context.Context, s *scope, name strin
 	}, nil
 }
 
-// askedAt is when the provisioner asked Trident for a volume for which it may still wait; zero where
-// it has had its answer, or waits no longer.
+// askedAt returns the time at which the provisioner asked Trident for a volume, if the provisioner may still wait for
+// the answer; otherwise zero.
 func (r *Reconciler) askedAt(ctx context.Context, s *scope, name string) (time.Time, error) {
 	if ptr.Deref(s.b.Status.Resolved, v1alpha1.ResolvedStatus{}).Export != "" {
 		return time.Time{}, nil // there was a volume, and it has gone
@@ -210,8 +208,7 @@ func (r *Reconciler) askedAt(ctx context.Context, s *scope, name string) (time.T
 	return asked, nil
 }
 
-// findTridentVolume gives the TridentVolume of a name; nil where there is none, or the operator
-// may not see it.
+// findTridentVolume returns the TridentVolume of that name; nil if there is none or the operator may not read it.
 func (r *Reconciler) findTridentVolume(ctx context.Context, name string) (*unstructured.Unstructured, error) {
 	u, err := r.tridentVolume(ctx, name, r.TridentNamespace)
 	if bad := (*pass.Invalid)(nil); errors.As(err, &bad) {
@@ -220,14 +217,15 @@ func (r *Reconciler) findTridentVolume(ctx context.Context, name string) (*unstr
 	return u, err
 }
 
-// endedAt is when the removal began: at the end of the run, or when somebody deleted it.
+// endedAt returns when the removal began: at the end of the run or at the deletion of the benchmark, whichever is
+// later.
 func endedAt(b *v1alpha1.NFSBenchmark) time.Time {
 	none := metav1.Time{}
 	return later(ptr.Deref(b.Status.CompletionTime, none).Time, ptr.Deref(b.DeletionTimestamp, none).Time)
 }
 
-// removeTridentObject deletes the class or the backend configuration, which
-// Trident keeps as long as it has a volume of it.
+// removeTridentObject deletes the class or the backend configuration. Trident keeps the configuration as long as the
+// backend has a volume.
 func (r *Reconciler) removeTridentObject(ctx context.Context, s *scope, obj client.Object) (*leftover, error) {
 	gone, err := r.deleteOurs(ctx, s.b, obj)
 	if err != nil || gone {
@@ -244,8 +242,8 @@ func (r *Reconciler) removeTridentObject(ctx context.Context, s *scope, obj clie
 	}, nil
 }
 
-// backendLeft looks at the backend of a configuration that is gone. Trident lets the configuration go
-// without its backend if it ended before it wrote that it had made one.
+// backendLeft returns the backend of a configuration that is gone. Trident lets a configuration go without its backend
+// if Trident stopped before it recorded the backend in the configuration.
 func (r *Reconciler) backendLeft(ctx context.Context, s *scope) (*leftover, error) {
 	name, ns := manifest.TridentName(s.b), r.TridentNamespace
 	u, err := r.findBackend(ctx, ns, func(n, _ string) bool { return n == name })
@@ -262,7 +260,7 @@ func (r *Reconciler) backendLeft(ctx context.Context, s *scope) (*leftover, erro
 	}, nil
 }
 
-// tridentSays is what Trident reports about its own objects.
+// tridentSays returns the state that Trident reports of its own object.
 func tridentSays(obj client.Object) string {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
@@ -285,15 +283,14 @@ func deletedAt(obj client.Object, otherwise time.Time) time.Time {
 	return otherwise
 }
 
-// hasVolume says that something of a Trident volume may still be there.
+// hasVolume reports whether something of a Trident volume may still be there.
 func hasVolume(s *scope) bool { return s.b.Spec.Storage.Trident != nil && !s.volumeGone }
 
-// databaseMayRun says that a database may still write to its volume.
+// databaseMayRun reports whether a database may still write to its volume.
 func databaseMayRun(s *scope) bool { return databaseOf(s.b) != nil && !s.loadGone }
 
-// mayLetGo says that a deleted benchmark has been kept for long enough: a
-// volume on an array that nobody remembers is worse than a benchmark that
-// stays, unless its user says otherwise.
+// mayLetGo reports whether the operator may release a deleted benchmark that it could not clean up. A forgotten volume
+// on an array is worse than a benchmark that stays, unless spec.cleanup.leftovers is Abandon.
 func mayLetGo(s *scope) bool {
 	age := s.now.Sub(s.b.DeletionTimestamp.Time) - shutdownOf(s.b)
 	switch {
@@ -308,8 +305,8 @@ func mayLetGo(s *scope) bool {
 	}
 }
 
-// reportDeletion says what keeps a deleted benchmark with a volume: in its status,
-// and once in an event when that takes long.
+// reportDeletion reports what keeps a deleted benchmark with a Trident volume or a database: in its status, and once in
+// an event if the wait is long.
 func (r *Reconciler) reportDeletion(
 	ctx context.Context, s *scope, was *v1alpha1.NFSBenchmark, res ctrl.Result, err error,
 ) (ctrl.Result, error) {
@@ -332,11 +329,11 @@ func (r *Reconciler) reportDeletion(
 	return r.finish(ctx, s, was, res, err)
 }
 
-// abandonTrident tells everybody to delete what is left and waits for nobody:
-// Trident goes on when it can. It says what there still is.
+// abandonTrident deletes everything of Trident that is left, and waits for nothing: Trident finishes when it can. It
+// returns a description of what is still there.
 //
-// Class and backend stay where a volume may still be made: with them the provisioner removes it
-// when it finds that its claim is gone, and without them it leaves it there.
+// The class and the backend stay while a volume may still be made: with them the provisioner removes the volume when it
+// finds that its claim is gone; without them the volume stays.
 func (r *Reconciler) abandonTrident(ctx context.Context, s *scope) string {
 	claim, class, config := manifest.TridentChildren(s.b, r.TridentNamespace)
 	var list []client.Object
@@ -365,7 +362,7 @@ func (r *Reconciler) abandonTrident(ctx context.Context, s *scope) string {
 	}
 	configGone := false
 	for _, obj := range list {
-		configGone = try(obj, underWay) // it is the last
+		configGone = try(obj, underWay) // the configuration is the last
 	}
 	if b, err := r.backendLeft(ctx, s); err == nil && b != nil && configGone {
 		left = append(left, b.what)
@@ -376,8 +373,8 @@ func (r *Reconciler) abandonTrident(ctx context.Context, s *scope) string {
 	return "left are " + strings.Join(left, ", ")
 }
 
-// abandonedVolume names the volume that is left, or that Trident may still make; "" where there is
-// none. It is under way while the provisioner may still wait for it.
+// abandonedVolume returns the name of the volume that is left or that Trident may still make; "" if there is none.
+// underWay reports whether the provisioner may still wait for the volume.
 func (r *Reconciler) abandonedVolume(ctx context.Context, s *scope) (left string, underWay bool) {
 	name := volumeOf(s.b)
 	if name == "" {

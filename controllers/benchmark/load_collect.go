@@ -18,12 +18,12 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// errBusy says that the pass of another benchmark has a result in memory.
+// errBusy reports that the pass of another benchmark holds a result in memory.
 var errBusy = errors.New("another result is being judged")
 
-// readResult reads the published results and progress of the clients. It reads results when the run
-// is over, and when its files are removed. One pass at a time has results, because they can take much memory and
-// much time to judge: errBusy in any other.
+// readResult reads the published results and progress of the clients, when the run is over and when its files are
+// removed. Only one pass at a time holds results, because they can take much memory and much time to judge: readResult
+// returns errBusy to any other pass.
 func (r *Reconciler) readResult(ctx context.Context, s *scope) error {
 	cm, err := r.readProgress(ctx, s)
 	if err != nil || cm == nil {
@@ -42,7 +42,7 @@ func (r *Reconciler) readResult(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// bytesOf is the size of a ConfigMap's contents.
+// bytesOf returns the size of a ConfigMap's contents.
 func bytesOf(cm *corev1.ConfigMap) int64 {
 	n := 0
 	for key, value := range cm.Data {
@@ -54,8 +54,8 @@ func bytesOf(cm *corev1.ConfigMap) int64 {
 	return int64(n)
 }
 
-// readProgress reads the ConfigMap that the collectors publish in, and from it how far the clients
-// have come; nil where there is none, or one of somebody else.
+// readProgress reads the ConfigMap in which the collectors publish, and the progress of the clients in it. It returns
+// nil if the ConfigMap does not exist or belongs to somebody else.
 func (r *Reconciler) readProgress(ctx context.Context, s *scope) (*corev1.ConfigMap, error) {
 	cm, err := r.findConfigMap(ctx, s, s.names.Result)
 	if err != nil || cm == nil || s.plan == nil {
@@ -73,14 +73,13 @@ func (r *Reconciler) readProgress(ctx context.Context, s *scope) (*corev1.Config
 	return cm, nil
 }
 
-// isSimulated says that a stand-in took part: for the array, or for Oracle.
+// isSimulated reports whether a stand-in replaced the array or Oracle.
 func isSimulated(r *runfile.Result) bool {
 	database := func(c runfile.ClientResult) bool { return c.Load.Oracle != nil && c.Load.Oracle.StandIn }
 	return r.Plan.Survey.IsStandIn() || slices.ContainsFunc(r.Clients, database)
 }
 
-// progressOf reads one client's progress; one that cannot be read counts as
-// none, because the next will come.
+// progressOf returns the progress of one client; nil if it cannot be read, because the next one will come.
 func progressOf(cm *corev1.ConfigMap, index int32) *runfile.Progress {
 	p := &runfile.Progress{}
 	if json.Unmarshal([]byte(cm.Data[runfile.ProgressKey(index)]), p) != nil {
@@ -89,7 +88,7 @@ func progressOf(cm *corev1.ConfigMap, index int32) *runfile.Progress {
 	return p
 }
 
-// finals is how many clients have published their final progress.
+// finals returns the number of clients that have published their final progress.
 func (s *scope) finals() int {
 	n := 0
 	for _, p := range s.progress {
@@ -130,8 +129,8 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) (next, error) {
 	return s.end(v1alpha1.PhaseSucceeded, v1alpha1.ReasonCompleted, "")
 }
 
-// keepPoints writes the numbers that suites compare beside the result. Suites read these
-// and not the status, which is rounded and cut to a size. Another pass writes the same.
+// keepPoints stores the numbers that suites compare beside the result. Suites do not read them from the status, which
+// rounds and truncates them. A repeated pass writes the same numbers.
 func (r *Reconciler) keepPoints(ctx context.Context, s *scope) error {
 	var packed bytes.Buffer
 	if err := runfile.WriteSuitePoints(&packed, runfile.SuitePoints{Points: judge.Headline(*s.judgement)}); err != nil {
@@ -140,8 +139,8 @@ func (r *Reconciler) keepPoints(ctx context.Context, s *scope) error {
 	return r.patchResult(ctx, s, map[string]any{"binaryData": map[string][]byte{runfile.KeySuitePoints: packed.Bytes()}})
 }
 
-// reasonOf makes a condition reason of a failure. The code comes out of a pod;
-// one that the API server would refuse as a reason must not hold up the status.
+// reasonOf returns the condition reason of a failure. The code comes from a pod: a code that the API server would
+// refuse as a reason must not block the status.
 func reasonOf(f *runfile.Failure) string {
 	if !reasonPattern.MatchString(f.Code) || len(f.Code) > 128 {
 		return runfile.FailureInternal
@@ -149,14 +148,13 @@ func reasonOf(f *runfile.Failure) string {
 	return f.Code
 }
 
-// reasonPattern is what the API server takes as a reason, without the marks
-// that ours never have.
+// reasonPattern matches the condition reasons that the API server accepts, without the punctuation that the operator's
+// reasons never contain.
 var reasonPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`) //nolint:gochecknoglobals // a constant in all but name
 
-// explainCrash explains why a loader ended without a final event. A loader that was stopped before
-// it began leaves no event either, because a database takes time to start. Otherwise it asks the
-// pods: only Kubernetes knows, for example, that the loader used too much memory. The pods report
-// that after they have ended, which follows the end of their loader.
+// explainCrash explains why a loader ended without a final event. A loader that was stopped before it began leaves no
+// event either, because a database takes time to start. Otherwise explainCrash reads the pods: only Kubernetes knows,
+// for example, that the loader used too much memory. A pod reports that once it has ended, later than its loader.
 func (r *Reconciler) explainCrash(ctx context.Context, s *scope, f *runfile.Failure) (next, error) {
 	begun := func(c runfile.ClientResult) bool { return len(c.Load.Spans) > 0 }
 	end := jobEnd(s.load)
@@ -173,11 +171,11 @@ func (r *Reconciler) explainCrash(ctx context.Context, s *scope, f *runfile.Fail
 	if err != nil {
 		return next{}, err
 	}
-	// A pod that was told to stop ended because of the one that crashed.
+	// Cancelled marks a pod that was told to stop because another pod crashed.
 	if t := diagnose.Pods(pods, nil, s.now, r.graceFor(s.b)); t != nil && t.Fatal && t.Reason != runfile.FailureCancelled {
 		reason := f.Code
 		if isOfDatabase(t.Reason) {
-			reason = t.Reason // without it no load could begin
+			reason = t.Reason // no load begins without its database
 		}
 		return s.fail(reason, t.Message+"; "+f.Message)
 	}
@@ -187,14 +185,13 @@ func (r *Reconciler) explainCrash(ctx context.Context, s *scope, f *runfile.Fail
 	return s.fail(f.Code, f.Message)
 }
 
-// mayRun says that a pod has not ended, as far as its node has told: one that is being deleted
-// runs until its node confirms that it does not.
+// mayRun reports whether a pod may still run. A pod that is being deleted runs until its node reports its end.
 func mayRun(p corev1.Pod) bool {
 	return p.Status.Phase != corev1.PodFailed && p.Status.Phase != corev1.PodSucceeded
 }
 
-// firstFailure is the failure that explains the run. A client that was stopped
-// because another failed is not the cause.
+// firstFailure returns the failure that explains the run. A client that was stopped because another failed is not the
+// cause.
 func firstFailure(res *runfile.Result) *runfile.Failure {
 	var stopped *runfile.Failure
 	for _, c := range res.Clients {
@@ -210,7 +207,7 @@ func firstFailure(res *runfile.Result) *runfile.Failure {
 	return stopped
 }
 
-// stageOf says where the slowest client stands.
+// stageOf returns the phase of the slowest client.
 func stageOf(progress []runfile.Progress) v1alpha1.Phase {
 	stages := []v1alpha1.Phase{v1alpha1.PhasePreparing, v1alpha1.PhaseRunning, v1alpha1.PhaseCollecting}
 	slowest := 0

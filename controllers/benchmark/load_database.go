@@ -15,7 +15,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// databaseOf is the container of a benchmark's database; nil where it has none.
+// databaseOf returns the container of a benchmark's database; nil if it has none.
 func databaseOf(b *v1alpha1.NFSBenchmark) *v1alpha1.DatabaseContainer {
 	if b.Spec.Database == nil {
 		return nil
@@ -23,8 +23,8 @@ func databaseOf(b *v1alpha1.NFSBenchmark) *v1alpha1.DatabaseContainer {
 	return b.Spec.Database.Container
 }
 
-// graceFor is how long the troubles of a run may last. Its database says itself
-// how long it may take.
+// graceFor returns how long the troubles of a run may last. The spec of a database sets the time that its start may
+// take.
 func (r *Reconciler) graceFor(b *v1alpha1.NFSBenchmark) diagnose.Grace {
 	g := r.Grace
 	if d := databaseOf(b); d != nil {
@@ -33,8 +33,7 @@ func (r *Reconciler) graceFor(b *v1alpha1.NFSBenchmark) diagnose.Grace {
 	return g
 }
 
-// shutdownOf is how long the pods of a run may take to stop beyond all others:
-// a database is shut down, not killed.
+// shutdownOf returns the additional time that the pods of a run may take to stop: a database is shut down, not killed.
 func shutdownOf(b *v1alpha1.NFSBenchmark) time.Duration {
 	if d := databaseOf(b); d != nil {
 		return time.Duration(d.ShutdownTimeoutSeconds) * time.Second
@@ -42,21 +41,20 @@ func shutdownOf(b *v1alpha1.NFSBenchmark) time.Duration {
 	return 0
 }
 
-// databaseStarts says that the container of the database runs and the database
-// is not ready yet.
+// databaseStarts reports whether the container of the database runs and the database is not ready yet.
 func (s *scope) databaseStarts() bool {
 	return s.database != nil && s.database.Running && !s.database.Ready
 }
 
-// startMessage is what the pods of a run do before their first progress.
+// startMessage describes what the pods of a run do before their first progress.
 func (s *scope) startMessage() string {
 	switch {
 	case s.databaseStarts():
-		what := "creating or opening the database" // of a run before this one
+		what := "creating or opening the database" // an earlier run may have created it
 		if st := s.b.Spec.Storage; st.Trident != nil || st.Embedded != nil {
 			what = "creating the database"
 		}
-		const step = 10 * time.Second // a message is not a clock
+		const step = 10 * time.Second // the message changes only at each step
 		return fmt.Sprintf("%s, %s", what, max(s.now.Sub(s.database.Since), 0).Truncate(step))
 	case databaseOf(s.b) != nil && (s.database == nil || !s.database.Ready):
 		return "starting the pod of the database: its image is pulled and its volume mounted"
@@ -65,7 +63,7 @@ func (s *scope) startMessage() string {
 	}
 }
 
-// deadlineMessage says why the time of a run did not suffice.
+// deadlineMessage returns the reason and the message of a run that exceeded its time.
 func (s *scope) deadlineMessage() (reason, message string) {
 	seconds := s.plan.Schedule.TimeoutSeconds
 	if d := databaseOf(s.b); d != nil && !isTrue(s.b, v1alpha1.ConditionDatabaseReady) {
@@ -78,8 +76,8 @@ func (s *scope) deadlineMessage() (reason, message string) {
 		"files or durations smaller", seconds) + s.notReported()
 }
 
-// explainDatabase asks the pods why a load lost its database: only Kubernetes
-// knows, for example, that it took too much memory.
+// explainDatabase reads from the pods why a load lost its database: only Kubernetes knows, for example, that the
+// database took too much memory.
 func (r *Reconciler) explainDatabase(ctx context.Context, s *scope, f *runfile.Failure) (next, error) {
 	pods, err := r.podsOf(ctx, s.b, manifest.ComponentLoad)
 	if err != nil {
@@ -94,9 +92,9 @@ func (r *Reconciler) explainDatabase(ctx context.Context, s *scope, f *runfile.F
 	return s.fail(f.Code, f.Message)
 }
 
-// reportKeptDatabase says what of a database outlives its run: on an export and on a claim
-// its files stay, so that the next run need not create it. Empty is that nothing does. It is
-// told once in an event too, for the status goes with the benchmark.
+// reportKeptDatabase returns a message about the database files that outlive the run; "" if none do. On an export or a
+// claim the files stay, so that the next run need not create the database. An event repeats the message once, because
+// the status is deleted with the benchmark.
 func (s *scope) reportKeptDatabase() string {
 	gone := storageGoes(s.b)
 	if databaseOf(s.b) == nil || s.b.Status.StartTime == nil || gone {
@@ -111,8 +109,8 @@ func (s *scope) reportKeptDatabase() string {
 	return stays
 }
 
-// reportKeptSchemas says which schemas of the load may be left in a database that
-// others use, too: where the loader ended before it could drop them.
+// reportKeptSchemas reports the schemas that may be left in a shared database because the loader ended before it could
+// drop them.
 func (r *Reconciler) reportKeptSchemas(ctx context.Context, s *scope) (next, error) {
 	w := s.b.Spec.Workload.SLOB
 	if w == nil || w.Kit != nil || isCleanedUp(s.b) {
@@ -129,8 +127,7 @@ func (r *Reconciler) reportKeptSchemas(ctx context.Context, s *scope) (next, err
 		s.b.Spec.Database.External.ConnectString, max(w.Schemas, 1), w.Tablespace))
 }
 
-// isOfDatabase says that a run ended because its database takes no connections,
-// or is not as it was declared.
+// isOfDatabase reports whether a run ended because its database accepts no connections or differs from its spec.
 func isOfDatabase(reason string) bool {
 	return slices.Contains([]string{
 		runfile.FailureDatabaseNotReady, runfile.FailureDatabaseEnded, runfile.FailurePassword, runfile.FailurePrivilege,

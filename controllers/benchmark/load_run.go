@@ -24,16 +24,16 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// resultGrace is how long the last results may take after their pods have
-// ended: the collector has 30 s to publish after it receives a signal to stop.
+// resultGrace bounds the wait for the last results after their pods have ended: the collector has 30 s to publish after
+// it receives a signal to stop.
 const resultGrace = 35 * time.Second
 
-// watchDelay is how much later than a pod's end its last result may be seen:
-// pods and results come by different watches.
+// watchDelay bounds how much later than a pod's end its last result may be seen: pods and results come from different
+// watches.
 const watchDelay = 3 * time.Second
 
-// configure writes the plan and everything that the collectors need. A plan that the status
-// knows is the plan: a newer manager must not change a run under way.
+// configure writes the plan and everything that the collectors need. If the status has the hash of a plan, configure
+// keeps that plan: a newer manager must not change a run under way.
 func (r *Reconciler) configure(ctx context.Context, s *scope) (next, error) {
 	s.stage = v1alpha1.PhasePreparing
 	p, err := r.knownPlan(ctx, s)
@@ -44,14 +44,13 @@ func (r *Reconciler) configure(ctx context.Context, s *scope) (next, error) {
 		return next{}, err
 	}
 	if s.planHash != nil {
-		return waitFor(0), nil // the status, which wakes us up, is written before anything uses the plan
+		return waitFor(0), nil // the status, whose change wakes us up, is written before anything uses the plan
 	}
 	s.plan = p
 	return next{}, r.ensurePublishing(ctx, s)
 }
 
-// ensurePublishing makes the object that a run's pods publish to, the right to do so, and
-// then what publishes.
+// ensurePublishing creates the ConfigMap that a run's pods publish to, their access to it, and then the publishers.
 func (r *Reconciler) ensurePublishing(ctx context.Context, s *scope, publisher ...client.Object) error {
 	results, err := r.findConfigMap(ctx, s, s.names.Result)
 	if err != nil {
@@ -71,8 +70,8 @@ func (r *Reconciler) ensurePublishing(ctx context.Context, s *scope, publisher .
 	return nil
 }
 
-// knownPlan is the plan that the run goes by; nil where there is none yet. What the ConfigMap has
-// counts only if it is what the operator wrote: everybody with ConfigMaps in the namespace can replace it.
+// knownPlan returns the plan of the run; nil if there is none yet. It accepts the ConfigMap only with the content that
+// the operator wrote: anybody who may write ConfigMaps in the namespace can replace it.
 func (r *Reconciler) knownPlan(ctx context.Context, s *scope) (*runfile.Plan, error) {
 	if s.b.Status.PlanHash == "" {
 		return nil, nil
@@ -84,8 +83,8 @@ func (r *Reconciler) knownPlan(ctx context.Context, s *scope) (*runfile.Plan, er
 	return readPlan(s.b, cm.Data[manifest.PlanKey])
 }
 
-// readPlan reads the plan of a benchmark from a text that must have the hash of its status. Sizes
-// and loops depend on a plan, so it is checked even then.
+// readPlan reads the plan of a benchmark from text, whose hash must be status.planHash. Sizes and loops depend on a
+// plan, so readPlan validates the plan even then.
 func readPlan(b *v1alpha1.NFSBenchmark, text string) (*runfile.Plan, error) {
 	name := manifest.NamesOf(b).Plan
 	if hashOf(text) != b.Status.PlanHash {
@@ -114,8 +113,8 @@ func hashOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// writePlan writes the plan whose hash the status has. For another one it only records the hash, and
-// only before the start: a run that began with a plan has no other.
+// writePlan writes the plan if its hash is status.planHash. Otherwise it only records the new hash, and only before the
+// start: a run never changes its plan.
 func (r *Reconciler) writePlan(ctx context.Context, s *scope) (*runfile.Plan, error) {
 	p, err := plan.Build(s.b, *s.target)
 	var text strings.Builder
@@ -177,11 +176,10 @@ func (r *Reconciler) runLoad(ctx context.Context, s *scope) (next, error) {
 	return r.nextLevel(ctx, s)
 }
 
-// ensureLoad creates the load Job once. A Job that is gone although the run
-// has started was deleted by somebody, and is not started again: a benchmark
-// that runs twice unasked is two benchmarks. Such a run ends once its pods are gone:
-// they save what they measured when they are told to stop. Pods that were kept
-// from going with their Job may as well bring the run to its end.
+// ensureLoad creates the load Job once. If the Job is gone although the run has started, somebody deleted it, and
+// ensureLoad does not create it again: one benchmark is one run. The run ends once its pods are gone, because pods
+// publish what they measured when they are told to stop. Pods that survive their Job, as with --cascade=orphan, can
+// still complete the run.
 func (r *Reconciler) ensureLoad(ctx context.Context, s *scope) (next, error) {
 	job := manifest.LoadJob(s.b, *s.plan, s.target.ClaimName, r.Images)
 	if s.b.Status.StartTime == nil {
@@ -194,8 +192,8 @@ func (r *Reconciler) ensureLoad(ctx context.Context, s *scope) (next, error) {
 		s.load = job
 		return next{}, nil
 	}
-	// Every report of progress brings us here: the cache knows the Job, and what
-	// it does not know is asked for.
+	// Every report of progress starts a pass: read the Job from the cache, and from the API server only if the cache lacks
+	// it.
 	switch err := pass.Read(ctx, r.Client, r.Reader, job); {
 	case err == nil && isOurs(s.b, job):
 		s.load = job
@@ -210,7 +208,7 @@ func (r *Reconciler) ensureLoad(ctx context.Context, s *scope) (next, error) {
 		return next{}, err
 	}
 	message := jobDeleted(s)
-	// A deletion timestamp is when the time of a pod is over; until then it may publish.
+	// The deletion timestamp is the end of a pod's grace period; until then the pod may publish.
 	stopping := func(p corev1.Pod) bool {
 		return !p.DeletionTimestamp.IsZero() && s.now.Before(p.DeletionTimestamp.Add(watchDelay))
 	}
@@ -221,8 +219,8 @@ func (r *Reconciler) ensureLoad(ctx context.Context, s *scope) (next, error) {
 	return r.salvage(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: v1alpha1.ReasonPodLost, message: message})
 }
 
-// freeClaim waits until no other pod mounts the claim that a database starts on: it may be
-// another database, which the operator does not know. It waits without the target.
+// freeClaim waits until no other pod mounts the claim that a database starts on: that pod may run another database,
+// which the operator does not know. A run that waits here holds no target.
 func (r *Reconciler) freeClaim(ctx context.Context, s *scope) (next, error) {
 	claim := s.b.Spec.Storage.Claim
 	if databaseOf(s.b) == nil || claim == nil || s.b.Status.StartTime != nil {
@@ -231,7 +229,7 @@ func (r *Reconciler) freeClaim(ctx context.Context, s *scope) (next, error) {
 	mounts := func(v corev1.Volume) bool {
 		return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim.Name
 	}
-	pods, other := &corev1.PodList{}, "" // the cache holds only ours
+	pods, other := &corev1.PodList{}, "" // the cache holds only the operator's pods
 	find := func() error {
 		for _, p := range pods.Items {
 			if mayRun(p) && p.Labels[manifest.LabelUID] != string(s.b.UID) && slices.ContainsFunc(p.Spec.Volumes, mounts) {
@@ -252,7 +250,7 @@ func (r *Reconciler) freeClaim(ctx context.Context, s *scope) (next, error) {
 			"spec.storage.claim", other, claim.Name), soon)
 }
 
-// watchPods ends the run when its pods cannot bring it to an end.
+// watchPods ends the run when its pods cannot complete it.
 func (r *Reconciler) watchPods(ctx context.Context, s *scope, pods []corev1.Pod) (next, error) {
 	t, err := r.troubleOf(ctx, s, s.load, pods,
 		s.target.ClaimName != "" || plan.SecretName(s.b) != "" || s.b.Spec.Database != nil)
@@ -277,9 +275,8 @@ func (r *Reconciler) watchPods(ctx context.Context, s *scope, pods []corev1.Pod)
 	return r.giveUp(ctx, s, o, ended)
 }
 
-// giveUp ends the run once the collectors had their time to publish what was
-// measured, and our watch its time to bring it. Pods that never ran have
-// nothing to publish.
+// giveUp ends the run after the collectors had time to publish what was measured and the watch had time to deliver it.
+// Pods that never ran have nothing to publish.
 func (r *Reconciler) giveUp(ctx context.Context, s *scope, o outcome, ended time.Duration) (next, error) {
 	patience := watchDelay
 	if len(s.progress) > s.finals() {
@@ -300,7 +297,7 @@ func (r *Reconciler) salvage(ctx context.Context, s *scope, o outcome) (next, er
 	}
 	if s.result != nil && len(s.result.Clients) > 0 {
 		s.judgement = new(judge.Judge(*s.result))
-		// What the loader itself says is closer to the cause.
+		// The loader's own failure is closer to the cause.
 		if f := firstFailure(s.result); f != nil && o.phase == v1alpha1.PhaseFailed &&
 			o.reason == v1alpha1.ReasonContainerFailed {
 			o.reason, o.message = reasonOf(f), f.Message
@@ -384,15 +381,15 @@ func (r *Reconciler) troubleOf(
 	return t, nil
 }
 
-// jobEnding is how a Job ended, why it published nothing more, and when.
+// jobEnding describes how a Job ended, why it published nothing more, and when.
 type jobEnding struct {
 	failed          bool
 	reason, message string
 	at              time.Time
 }
 
-// jobEnd reads how a Job ended; nil of one that has not. By the rule of its pod failure
-// policy its pods were disrupted, which the Job knows when they are gone, too.
+// jobEnd returns how a Job ended; nil if it has not ended. If its pod failure policy ended the Job, its pods were
+// disrupted. The Job keeps that reason after the pods are gone.
 func jobEnd(j *batchv1.Job) *jobEnding {
 	if j == nil {
 		return nil
@@ -421,10 +418,9 @@ func jobEnd(j *batchv1.Job) *jobEnding {
 	return e
 }
 
-// podsEnded is how long ago the last container of the run stopped; zero while
-// one is still running. Pods are ended by their Job only when one has failed or
-// was taken: where one cannot start, the others would wait for it as long as
-// the run may take, and have measured nothing.
+// podsEnded returns how long ago the last container of the run stopped; zero while one is running. The other pods end
+// only if one has failed or was disrupted. If one cannot start instead, the others would wait for it until the timeout
+// and have measured nothing: podsEnded then returns resultGrace, so that nobody waits for them.
 func podsEnded(pods []corev1.Pod, now time.Time) time.Duration {
 	ending := func(p corev1.Pod) bool {
 		return p.Status.Phase == corev1.PodFailed || p.DeletionTimestamp != nil || diagnose.Disruption([]corev1.Pod{p}) != nil
@@ -436,7 +432,7 @@ func podsEnded(pods []corev1.Pod, now time.Time) time.Duration {
 	running := false
 	for _, p := range pods {
 		if d := p.DeletionTimestamp; d != nil && now.After(d.Add(watchDelay)) {
-			return resultGrace // its time is over: nobody is there to end it
+			return resultGrace // its grace period is over: no node is there to end it
 		}
 		for _, c := range slices.Concat(p.Status.ContainerStatuses, p.Status.InitContainerStatuses) {
 			running = running || c.State.Running != nil
@@ -460,7 +456,8 @@ func jobDeleted(s *scope) string {
 		s.names.Load)
 }
 
-// explainStop names who stopped a load unexpectedly. The pods know as long as they exist.
+// explainStop ends a run whose load was stopped unexpectedly, and names the cause. The pods show it as long as they
+// exist.
 func (r *Reconciler) explainStop(ctx context.Context, s *scope) (next, error) {
 	pods, err := r.podsOf(ctx, s.b, manifest.ComponentLoad)
 	if err != nil {

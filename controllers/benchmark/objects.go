@@ -18,7 +18,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/manifest"
 )
 
-// find fills obj, and reports whether there is one.
+// find fills obj and reports whether the object exists.
 func find(ctx context.Context, from client.Reader, obj client.Object) (bool, error) {
 	err := from.Get(ctx, client.ObjectKeyFromObject(obj), obj)
 	if client.IgnoreNotFound(err) != nil {
@@ -27,8 +27,8 @@ func find(ctx context.Context, from client.Reader, obj client.Object) (bool, err
 	return err == nil, nil
 }
 
-// findConfigMap reads a ConfigMap of the run, past the cache, which holds no contents, and
-// once in a pass; nil where there is none, or one of somebody else.
+// findConfigMap reads a ConfigMap of the run; nil if it does not exist or belongs to somebody else. It reads past the
+// cache, which holds no contents, and once per pass.
 func (r *Reconciler) findConfigMap(ctx context.Context, s *scope, name string) (*corev1.ConfigMap, error) {
 	if cm := s.configMaps[name]; cm != nil {
 		return cm, nil
@@ -44,13 +44,13 @@ func (r *Reconciler) findConfigMap(ctx context.Context, s *scope, name string) (
 	return cm, nil
 }
 
-// meta names a child of the benchmark.
+// meta returns the metadata of a child of the benchmark.
 func (s *scope) meta(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: s.b.Namespace, Name: name}
 }
 
-// checkOurs refuses an object that another made under one of our names. One of
-// an earlier benchmark of the same name is about to go; any other stays.
+// checkOurs refuses an object that has one of the benchmark's names and another owner. An object of an earlier
+// benchmark of the same name will be deleted, so its error is temporary; any other is final.
 func checkOurs(b *v1alpha1.NFSBenchmark, obj client.Object) error {
 	kind, name := kindOf(obj), obj.GetName()
 	owner := metav1.GetControllerOfNoCopy(obj)
@@ -77,9 +77,8 @@ func kindOf(obj client.Object) string {
 	return reflect.TypeOf(obj).Elem().Name()
 }
 
-// isOurs guards against an object of somebody else that has one of our names. It decides what may be
-// deleted; what a run uses must also be what the operator makes: see adopt. The label tells only where
-// no tenant writes.
+// isOurs reports whether obj belongs to the benchmark. It decides what may be deleted; an object that a run uses must
+// also have the operator's content: see adopt. The label proves ownership only where no tenant can write it.
 func isOurs(b *v1alpha1.NFSBenchmark, obj client.Object) bool {
 	if !isTenants(b, obj) {
 		return obj.GetLabels()[manifest.LabelUID] == string(b.UID)
@@ -88,21 +87,21 @@ func isOurs(b *v1alpha1.NFSBenchmark, obj client.Object) bool {
 	return owner != nil && owner.UID == b.UID
 }
 
-// isOrphan says that an object of a benchmark that is deleted has lost its owner, as with --cascade=orphan. Its label
-// tells no more than that somebody who may write it wants it to go with the benchmark.
+// isOrphan reports whether obj of a deleted benchmark has lost its owner, as with --cascade=orphan. The label proves
+// only that somebody who may write obj wants it deleted with the benchmark.
 func isOrphan(b *v1alpha1.NFSBenchmark, obj client.Object) bool {
 	return !b.DeletionTimestamp.IsZero() && metav1.GetControllerOfNoCopy(obj) == nil &&
 		obj.GetLabels()[manifest.LabelUID] == string(b.UID)
 }
 
-// isTenants says that tenants may write such an object: it is in the namespace of the benchmark, and not
-// one of Trident's.
+// isTenants reports whether tenants may write obj: it is in the namespace of the benchmark, and not an object of
+// Trident.
 func isTenants(b *v1alpha1.NFSBenchmark, obj client.Object) bool {
 	_, ofTrident := obj.(*unstructured.Unstructured)
 	return !ofTrident && obj.GetNamespace() == b.Namespace
 }
 
-// maxEvents bounds how many events of one object are looked at. Their senders bound them too.
+// maxEvents bounds the events that one list reads. Their senders limit events too.
 const maxEvents = 500
 
 func later(a, b time.Time) time.Time {
@@ -112,12 +111,11 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// deletePatience is how long a deletion waits for what will not go. Then it
-// says what is left and lets the benchmark go: an object that cannot be
-// deleted is worse than a volume that must be removed by hand.
+// deletePatience bounds the wait for objects that are not deleted. After it the operator reports what is left and lets
+// the benchmark go: a benchmark that cannot be deleted is worse than an object that must be removed by hand.
 const deletePatience = 3 * time.Minute
 
-// delete begins to delete an object, unless somebody has begun.
+// delete begins to delete obj, unless its deletion has begun.
 func (r *Reconciler) delete(ctx context.Context, obj client.Object) error {
 	if !obj.GetDeletionTimestamp().IsZero() {
 		return nil
@@ -154,7 +152,7 @@ func (r *Reconciler) patchResult(ctx context.Context, s *scope, keys map[string]
 
 func isActive(p corev1.Pod) bool { return p.DeletionTimestamp.IsZero() && mayRun(p) }
 
-// withUID finds a benchmark by its identity; it is not to be changed.
+// withUID returns the benchmark with that UID. Callers must not change it.
 func (r *Reconciler) withUID(ctx context.Context, uid string) ([]v1alpha1.NFSBenchmark, error) {
 	list := &v1alpha1.NFSBenchmarkList{}
 	err := r.Client.List(ctx, list, client.MatchingFields{IndexUID: uid}, client.UnsafeDisableDeepCopy)
@@ -164,7 +162,7 @@ func (r *Reconciler) withUID(ctx context.Context, uid string) ([]v1alpha1.NFSBen
 	return list.Items, nil
 }
 
-// changeFinalizers adds our finalizer, or removes it. The cache has none of others, so it reads them first.
+// changeFinalizers adds or removes our finalizer. It reads the benchmark past the cache, which drops other finalizers.
 func (r *Reconciler) changeFinalizers(
 	ctx context.Context, b *v1alpha1.NFSBenchmark, change func(client.Object, string) bool,
 ) error {

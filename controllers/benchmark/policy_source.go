@@ -12,9 +12,9 @@ import (
 	"github.com/nfsbench/nfsbench/internal/policy"
 )
 
-// policySource is the policy in a ConfigMap, read from the API server each time. The chart changes it before
-// the admission policy, so a benchmark that admission has taken is not refused for an older policy, as it
-// would be with the file of a mounted ConfigMap, which is a minute or two late. It is safe for concurrent use.
+// policySource reads the policy in a ConfigMap from the API server each time. The chart changes the ConfigMap before
+// the admission policy, so the operator does not refuse by an older policy a benchmark that admission has accepted. The
+// file of a mounted ConfigMap would be a minute or two late. policySource is safe for concurrent use.
 type policySource struct {
 	reader client.Reader
 	name   client.ObjectKey
@@ -30,8 +30,8 @@ func PolicyIn(reader client.Reader, configMap client.ObjectKey) func(context.Con
 	return (&policySource{reader: reader, name: configMap}).read
 }
 
-// read returns the policy as it is now. One that is gone or invalid is an error until it is corrected: an
-// older policy may allow what an administrator removed.
+// read returns the current policy. It returns an error while the policy is gone or invalid: an older policy may allow
+// what an administrator removed.
 func (s *policySource) read(ctx context.Context) (policy.Policy, error) {
 	cm := &corev1.ConfigMap{}
 	if err := s.reader.Get(ctx, s.name, cm); err != nil {

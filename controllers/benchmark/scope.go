@@ -23,33 +23,32 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Options is what a Reconciler needs. All members but those with a default are
-// required.
+// Options configures a Reconciler. All members but those with a default are required.
 type Options struct {
 	Client   client.Client // cached reads
 	Reader   client.Reader // reads past the cache, for what must not be stale
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
 	Images   manifest.Images
-	// LeaseNamespace holds the target Leases; empty = the benchmark's own,
-	// which is right when the operator may see one namespace only.
+	// LeaseNamespace holds the target Leases; empty = the benchmark's own, for an operator that may see one namespace
+	// only.
 	LeaseNamespace string
-	// TridentNamespace is where Trident runs, with the backends that the operator makes;
-	// empty = "trident". The volumes of claims are looked up there first.
+	// TridentNamespace is the namespace of Trident and of the backends that the operator makes; empty = "trident". The
+	// operator looks up the volumes of claims there first.
 	TridentNamespace string
 	// NoNetworkPolicies leaves the pods of benchmarks open to connections.
 	NoNetworkPolicies bool
-	// Policy returns what benchmarks may use now, as admission knows it; nil = policy.Default.
+	// Policy returns the policy for benchmarks that admission enforces now; nil = policy.Default.
 	Policy func(context.Context) (policy.Policy, error)
 	Grace  diagnose.Grace
 }
 
-// Reconciler reconciles NFSBenchmarks. Between passes it remembers only whose turn it is, since when there
-// is no Trident, and which objects it has compared. It is safe for concurrent use.
+// Reconciler reconciles NFSBenchmarks. Between passes it remembers only when each namespace last got a target, since
+// when Trident has been missing, and which objects it has compared. It is safe for concurrent use.
 type Reconciler struct {
 	Options
 	checker     *rules.Checker
-	results     sync.Mutex // held by the pass that has some in memory
+	results     sync.Mutex // held by the pass that has results in memory
 	compared    compared
 	began       time.Time
 	uses        uses
@@ -60,15 +59,15 @@ type Reconciler struct {
 }
 
 const (
-	// soon is for what has no watch or may be missed by one.
+	// soon is the interval between checks of things that have no watch or that a watch may miss.
 	soon = 5 * time.Second
-	// leftoverCheck is how often what is left behind is looked at again.
+	// leftoverCheck is the interval between checks of what is left behind.
 	leftoverCheck = 30 * time.Second
-	// busyPause is between two tries to read a result.
+	// busyPause is the interval between attempts to read a result.
 	busyPause = time.Second
 )
 
-// scope is what one pass knows. Phases fill it in, setStatus reads it.
+// scope holds the facts of one pass. Phases fill it in; setStatus reads it.
 type scope struct {
 	b     *v1alpha1.NFSBenchmark
 	names manifest.Names
@@ -76,25 +75,25 @@ type scope struct {
 
 	configMaps map[string]*corev1.ConfigMap // of the run, as this pass has read them
 
-	policy  policy.Policy  // until the load starts
+	policy  policy.Policy  // set until the load starts
 	stage   v1alpha1.Phase // how far this pass came
 	waiting *fact          // what the pass waits for, in words
 	target  *plan.Target
 	place   *queuePlace
 	// heldSince is when the run got its target; zero = not looked at, or the load has begun.
 	heldSince time.Time
-	gaveBack  bool // the target, before the load began
-	// keepsTarget: the run waits, and its survey may still move the volume.
+	gaveBack  bool // the run gave back the target before the load began
+	// keepsTarget is set if the run waits and its survey may still move the volume.
 	keepsTarget bool
 	storage     *fact // about the storage; nil = not looked at
-	// tridentSilent: Trident has not yet answered to what it was asked for.
+	// tridentSilent is set if Trident has not yet answered a request.
 	tridentSilent bool
-	attachedOnly  bool                // Trident writes the export rules of the volume: for the nodes that mount it
-	surveying     *fact               // the array is being asked
-	moving        *runfile.VolumeMove // under way
-	preflight     *fact               // about what the array said; nil = not looked at
+	attachedOnly  bool                // Trident exports the volume only to the nodes that mount it
+	surveying     *fact               // about a survey that has no answer yet
+	moving        *runfile.VolumeMove // the volume move under way
+	preflight     *fact               // about the answers of the array; nil = not looked at
 	plan          *runfile.Plan
-	planHash      *string // of the plan that this pass decides on, or forgets; nil = neither
+	planHash      *string // the new status.planHash, "" to forget the plan; nil = no change
 	load          *batchv1.Job
 	progress      []runfile.Progress
 	reports       []*runfile.LevelReport // last report of each client in a search for capacity; nil = none yet
@@ -113,7 +112,7 @@ type scope struct {
 	events        []event
 }
 
-// outcome is how the run ended.
+// outcome describes how the run ended.
 type outcome struct {
 	phase   v1alpha1.Phase // Succeeded, Failed or Cancelled
 	reason  string
@@ -127,10 +126,10 @@ type (
 	phase = func(context.Context, *scope) (next, error)
 )
 
-// waitFor ends the pass. With a zero duration a watch must wake us up.
+// waitFor ends the pass. With a zero duration only a watch starts the next pass.
 func waitFor(after time.Duration) next { return next{Stop: true, After: after} }
 
-// wait records why the pass ends here.
+// wait ends the pass and records the reason.
 func (s *scope) wait(reason, message string, after time.Duration) (next, error) {
 	s.waiting = &fact{Reason: reason, Message: message}
 	return waitFor(after), nil
@@ -146,9 +145,8 @@ func (s *scope) fail(reason, message string) (next, error) {
 	return s.end(v1alpha1.PhaseFailed, reason, message)
 }
 
-// waitForRelease waits for an operator that reads a file which another release wrote, as after
-// a rollback. It deletes nothing and does not try again: a new operator looks at every
-// benchmark, and a change of the file wakes this one.
+// waitForRelease waits for an operator that can read a file of another release, as after a rollback. It deletes nothing
+// and does not try again: a new operator looks at every benchmark, and a change of the file wakes this one.
 func (s *scope) waitForRelease(err *runfile.VersionError) {
 	s.waiting = &fact{Reason: v1alpha1.ReasonOtherRelease, Message: err.Error() + " as the operator, and the benchmark " +
 		"goes on"}
@@ -157,8 +155,8 @@ func (s *scope) waitForRelease(err *runfile.VersionError) {
 	}
 }
 
-// invalid is a problem that only the user can fix. It ends the run, and is the state of the storage
-// if that is being made ready.
+// invalid returns an error that only the user can fix. The error ends the run, and becomes the state of the storage if
+// the storage is being made ready.
 func invalid(reason, format string, args ...any) error {
 	return &pass.Invalid{Reason: reason, Err: fmt.Errorf(format, args...)}
 }

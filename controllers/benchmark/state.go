@@ -13,33 +13,32 @@ import (
 // Finalizer keeps a deleted benchmark until everything it made is gone.
 const Finalizer = "nfsbench.io/cleanup"
 
-// isFinished reads the one condition that ends a run.
+// isFinished reports whether the condition Succeeded has ended the run.
 func isFinished(b *v1alpha1.NFSBenchmark) bool {
 	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionSucceeded)
 	return c != nil && c.Status != metav1.ConditionUnknown
 }
 
-// isCleanedUp says that nothing but the result is left, or that what is left
-// will stay.
+// isCleanedUp reports whether nothing but the result is left, or whether the rest will stay.
 func isCleanedUp(b *v1alpha1.NFSBenchmark) bool {
 	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionCleanedUp)
 	return c != nil && (c.Status == metav1.ConditionTrue || c.Reason == v1alpha1.ReasonLeftBehind)
 }
 
-// isReleased says that a benchmark no longer needs its target.
+// isReleased reports whether a benchmark no longer needs its target.
 func isReleased(b *v1alpha1.NFSBenchmark) bool {
 	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionCleanedUp)
 	over := isFinished(b) || !b.DeletionTimestamp.IsZero()
 	return over && c != nil && (c.Reason == v1alpha1.ReasonRetained || isCleanedUp(b))
 }
 
-// storageGoes says that the storage of a run goes with it, and all that is on it.
+// storageGoes reports whether the storage of a run, with all its contents, is removed with the run.
 func storageGoes(b *v1alpha1.NFSBenchmark) bool {
 	st := b.Spec.Storage
 	return st.Embedded != nil || st.Trident != nil || st.StorageClass != nil
 }
 
-// claimOf is the claim that the pods mount; "" where they mount none.
+// claimOf returns the name of the claim that the pods mount; "" if they mount none.
 func claimOf(b *v1alpha1.NFSBenchmark) string {
 	switch {
 	case !plan.NeedsVolume(b):
@@ -68,13 +67,13 @@ func exportsOf(b *v1alpha1.NFSBenchmark) string {
 	}
 }
 
-// isForeign says that the volume, and not the benchmark, says where the storage is.
+// isForeign reports whether the volume, and not the benchmark, names the storage.
 func isForeign(b *v1alpha1.NFSBenchmark) bool {
 	st := b.Spec.Storage
 	return st.Claim != nil || st.Trident != nil || st.StorageClass != nil
 }
 
-// hasSurvey says that the benchmark declares an array that can say what it is.
+// hasSurvey reports whether the benchmark declares an array that the operator can query.
 func hasSurvey(b *v1alpha1.NFSBenchmark) bool {
 	a := b.Spec.Storage.Array
 	return a != nil && (a.ONTAP != nil || a.FlashBlade != nil)

@@ -17,13 +17,12 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// setStatus turns what a pass learned into the whole status. It does no I/O.
-// What a pass did not look at keeps what an earlier one found.
+// setStatus computes the whole status from the facts of a pass. It does no I/O. Facts that a pass did not check keep
+// the status of an earlier pass.
 func setStatus(s *scope, err error) {
 	st := &s.b.Status
 	st.ObservedGeneration = s.b.Generation
-	// Only what a run does not depend on can change in its spec, so what was
-	// found of an older generation is true of this one.
+	// Only spec fields that a run does not depend on can change, so the facts of an older generation are true of this one.
 	underWay, finished := conditions()
 	if isFinished(s.b) {
 		pass.SetConditions(finished, s, err, &st.Conditions, s.b.Generation, s.now)
@@ -44,20 +43,20 @@ func setStatus(s *scope, err error) {
 	}
 	pass.SetConditions(underWay, s, err, &st.Conditions, s.b.Generation, s.now)
 	if err == nil || st.Phase == "" {
-		// A pass that broke off has not seen how far the run is.
+		// A pass that returned early does not know how far the run is.
 		st.Phase = forward(st.Phase, phaseOf(s.b, s.stage))
 	}
 	st.Message = messageOf(s, err)
 	if isFinished(s.b) {
 		st.Queue, st.Progress = nil, nil
 		st.Verdict, st.Failure = verdictOf(s), failureOf(s.outcome)
-		if s.judgement != nil && s.judgement.Summary != nil { // else there are no numbers to believe or not
+		if s.judgement != nil && s.judgement.Summary != nil { // otherwise there are no numbers to validate
 			st.Validity = s.judgement.Validity
 		}
 	}
 }
 
-// isRetrying says that the last pass over a benchmark ended with an error.
+// isRetrying reports whether the last pass over a benchmark ended with an error.
 func isRetrying(b *v1alpha1.NFSBenchmark) bool {
 	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReconciling)
 	return c != nil && c.Reason == v1alpha1.ReasonRetrying
@@ -78,9 +77,8 @@ func phaseOf(b *v1alpha1.NFSBenchmark, stage v1alpha1.Phase) v1alpha1.Phase {
 	}
 }
 
-// forward keeps the phase of a load under way from going back. Progress that
-// somebody has deleted is not known until it is published again, but the load
-// is where it was.
+// forward keeps the phase of a load under way from going back. Progress that somebody has deleted is unknown until the
+// collectors publish it again, but the load has not gone back.
 func forward(was, is v1alpha1.Phase) v1alpha1.Phase {
 	underWay := []v1alpha1.Phase{v1alpha1.PhasePreparing, v1alpha1.PhaseRunning, v1alpha1.PhaseCollecting}
 	if slices.Index(underWay, is) >= 0 && slices.Index(underWay, was) > slices.Index(underWay, is) {
@@ -127,8 +125,8 @@ func setResolved(s *scope) {
 	s.b.Status.Resolved = rs
 }
 
-// arrayWords is what the array is and where the volume is, such as "ONTAP 9.14.1, SVM
-// svm1, volume oradata on aggr1 of node fas-a".
+// arrayWords describes the array and the place of the volume, such as "ONTAP 9.14.1, SVM svm1, volume oradata on aggr1
+// of node fas-a".
 func arrayWords(sv runfile.Survey) string {
 	words := sv.Array
 	if v := sv.Volume; v != nil {
@@ -143,7 +141,7 @@ func arrayWords(sv runfile.Survey) string {
 	return pass.ClipTo(strings.TrimPrefix(words, ", "), 1024)
 }
 
-// messageOf is the state in one sentence, for people.
+// messageOf describes the state in one sentence, for people.
 func messageOf(s *scope, err error) string {
 	switch {
 	case s.outcome != nil && s.outcome.message != "":
@@ -166,8 +164,8 @@ func messageOf(s *scope, err error) string {
 	}
 }
 
-// conditions lists all conditions in the order in which they are computed: those of a run in
-// progress or one that ends in this pass, and those that still change afterwards.
+// conditions lists all conditions in the order in which they are computed. underWay holds those of a run in progress or
+// of one that ends in this pass, finished those that still change afterwards.
 func conditions() (underWay, finished []pass.Condition[*scope]) {
 	storageProvisioned := func(s *scope, _ error) pass.State {
 		if s.tridentSilent && s.outcome == nil {
@@ -189,8 +187,7 @@ func conditions() (underWay, finished []pass.Condition[*scope]) {
 	return underWay, finished
 }
 
-// preflightPassed says whether anything stands against the run. It is for runs whose array
-// can be asked.
+// preflightPassed computes the condition PreflightPassed. Only runs whose array can be queried have it.
 func preflightPassed(s *scope, _ error) pass.State {
 	switch {
 	case !hasSurvey(s.b):
@@ -202,9 +199,8 @@ func preflightPassed(s *scope, _ error) pass.State {
 	}
 }
 
-// databaseReady says whether the database takes connections and is configured as declared.
-// It is for runs that have one. A database that was ready stays so at the end of the run,
-// unless the run ended because of it.
+// databaseReady reports whether the database accepts connections and is configured as declared. Only runs with a
+// database have the condition. It stays true at the end of the run, unless the run ended because of the database.
 func databaseReady(s *scope, _ error) pass.State {
 	ready, o := pass.True(v1alpha1.ReasonDatabaseReady, ""), s.outcome
 	wasReady := isTrue(s.b, v1alpha1.ConditionDatabaseReady)
@@ -277,8 +273,8 @@ func succeeded(s *scope, err error) pass.State {
 	}
 }
 
-// healthOf makes GitOps engines see InProgress while we work, Failed when it is over for good,
-// and Current when the result is there, or when a run is held back on purpose.
+// healthOf makes GitOps engines see InProgress while the operator works, Failed when the run has failed for good, and
+// Current when the result exists or the run is held back on purpose.
 func healthOf(s *scope, err error) pass.Health {
 	reason, message := underWay(s)
 	if err != nil {
@@ -308,8 +304,8 @@ func cleanedUp(s *scope, err error) pass.State {
 	}
 }
 
-// underWay is why a run has not ended. Numbers that change with every second
-// stay out of it: a condition is a state, and progress has its own field.
+// underWay returns why a run has not ended. It leaves out numbers that change every second: a condition is a state, and
+// progress has its own field.
 func underWay(s *scope) (reason, message string) {
 	if s.waiting != nil {
 		return s.waiting.Reason, s.waiting.Message
@@ -324,8 +320,8 @@ func underWay(s *scope) (reason, message string) {
 	}
 }
 
-// transitions are the events of a pass: what phases queued, and what changed
-// between two states of the status.
+// transitions returns the events of a pass: those that phases queued, and those for changes between two states of the
+// status.
 func transitions(before, after *v1alpha1.NFSBenchmark, queued []event) []event {
 	was, is, out := before.Status, after.Status, queued
 	if was.Phase != is.Phase {
@@ -342,7 +338,7 @@ func transitions(before, after *v1alpha1.NFSBenchmark, queued []event) []event {
 	return out
 }
 
-// conditionEvent is the event of a condition with a new status or reason; none for most.
+// conditionEvent returns the event of a condition with a new status or reason; none for most.
 func conditionEvent(c metav1.Condition) []event {
 	e := event{Reason: c.Reason, Action: c.Type, Note: c.Message, Warning: true}
 	switch {
@@ -355,7 +351,7 @@ func conditionEvent(c metav1.Condition) []event {
 		e.Note = "the container of the database runs; the load begins when its health script says that it is ready"
 	case c.Reason == v1alpha1.ReasonDatabaseReady:
 		e.Warning, e.Note = false, "the database takes connections"
-	case c.Type == v1alpha1.ConditionDatabaseReady: // why it is not is why the run fails
+	case c.Type == v1alpha1.ConditionDatabaseReady: // the failure of the run has the same message
 		return nil
 	case c.Status != metav1.ConditionFalse, c.Reason == v1alpha1.ReasonRetained, c.Reason == v1alpha1.ReasonCleaningUp:
 		return nil
@@ -363,26 +359,25 @@ func conditionEvent(c metav1.Condition) []event {
 	return []event{e}
 }
 
-// leftBehind says what a deletion could not remove.
+// leftBehind returns the event about objects that a deletion could not remove.
 func leftBehind(what string) event {
 	return event{Reason: v1alpha1.ReasonLeftBehind, Action: "Delete", Note: what, Warning: true}
 }
 
-// failureOf says what kind of failure ended a run: a suite tries again what the
-// infrastructure broke, and takes the rest for a result. Empty unless the run has
-// failed: one that was cancelled was so on purpose.
+// failureOf returns the kind of failure that ended a run; "" if the run has not failed, because a cancelled run was
+// stopped on purpose. A suite repeats a run that the infrastructure broke, and records every other failure as a result.
 func failureOf(o *outcome) v1alpha1.FailureKind {
 	if o == nil || o.phase != v1alpha1.PhaseFailed {
 		return ""
 	}
 	switch o.reason {
 	case
-		v1alpha1.ReasonImagePullFailed, // registries are away for a while
-		v1alpha1.ReasonUnschedulable,   // nodes come, and other pods go
-		v1alpha1.ReasonPodRefused,      // a quota is full for a while
+		v1alpha1.ReasonImagePullFailed, // a registry may be down for a while
+		v1alpha1.ReasonUnschedulable,   // nodes may join, and other pods end
+		v1alpha1.ReasonPodRefused,      // a quota may be full for a while
 		v1alpha1.ReasonPodLost,         // a node failed or was drained, or a pod was evicted or deleted
-		v1alpha1.ReasonTargetTaken,     // the lease was lost to another, because nobody renewed it
-		v1alpha1.ReasonTridentBusy,     // it works on the backend of somebody else
+		v1alpha1.ReasonTargetTaken,     // nobody renewed the Lease, and another benchmark took it
+		v1alpha1.ReasonTridentBusy,     // Trident works on another backend
 		runfile.SurveyUnreachable:      // the management address did not answer
 		return v1alpha1.FailureInfrastructure
 	default:
@@ -393,7 +388,7 @@ func failureOf(o *outcome) v1alpha1.FailureKind {
 	}
 }
 
-// workloadWords is the load, such as "Raw Read 1Mi, 4 jobs x depth 8".
+// workloadWords describes the load, such as "Raw Read 1Mi, 4 jobs x depth 8".
 func workloadWords(p runfile.Plan) string {
 	load, _ := p.Words()
 	if p.Clients > 1 {
@@ -426,7 +421,7 @@ func headline(s *scope) string {
 	switch {
 	case step != nil && step.Kind == runfile.StepUsers && len(j.Steps) > 1:
 		msg += " with " + human.Count(step.Users, "user")
-		// The level above which more users do not help.
+		// The level above which more users hardly raise the rate.
 		i := slices.IndexFunc(j.Steps, func(s measure.StepSummary) bool {
 			return s.Knee && s.Kind == step.Kind && s.Users != step.Users
 		})

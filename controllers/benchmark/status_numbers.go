@@ -16,8 +16,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// The longest lists that a status holds, because every watcher of the objects receives it. The
-// result object has all.
+// These constants bound the lists of a status, because every watcher of the objects receives it. The result object has
+// the full lists.
 const (
 	maxPaths    = 32
 	maxFindings = 32
@@ -53,7 +53,7 @@ func setNumbers(s *scope) {
 	setCapacity(st, j.Capacity)
 }
 
-// fillSummary fills the fields of all metrics by their names, and what people read.
+// fillSummary fills the fields of all metrics by their names, and the fields for people.
 func fillSummary(sum *v1alpha1.Summary, j *judge.Judgement) {
 	*sum = v1alpha1.Summary{
 		Workload: sum.Workload, Protocol: sum.Protocol, Paths: sum.Paths,
@@ -87,12 +87,12 @@ func setMetrics(part any, numbers []measure.Number) {
 			fields["intervals"] = intervals
 		}
 	}
-	data, _ := json.Marshal(fields) // numbers always have JSON, and the fields are numbers
+	data, _ := json.Marshal(fields) // numbers always encode, and the fields are numbers
 	_ = json.Unmarshal(data, part)
 }
 
-// known leaves out a rate of zero: a calibration may have found one of its two,
-// and a loaded system does not do nothing.
+// known returns nil for a rate of zero: a calibration may have found only one of its two rates, and a loaded system has
+// no rate of zero.
 func known(rate int64) *int64 {
 	if rate == 0 {
 		return nil
@@ -100,14 +100,13 @@ func known(rate int64) *int64 {
 	return &rate
 }
 
-// paths are the channels of each client over all measured windows, those first
-// that were away.
+// paths returns the channels of each client over all measured windows, those with the longest outages first.
 func paths(r *runfile.Result) []v1alpha1.PathStatus {
 	var out []v1alpha1.PathStatus
 	for _, c := range r.Clients {
-		at := map[int32]int{} // of a channel; layouts open more of them as a run goes on
+		at := map[int32]int{} // position by channel; layouts open more channels during a run
 		for _, rep := range c.Load.Repetitions {
-			window := rep.End.Sub(rep.Start).Milliseconds() // a loss may begin before it
+			window := rep.End.Sub(rep.Start).Milliseconds() // an outage may begin before the window
 			for _, ch := range rep.Channels {
 				i, known := at[ch.ID]
 				if !known {
@@ -126,14 +125,14 @@ func paths(r *runfile.Result) []v1alpha1.PathStatus {
 			}
 		}
 	}
-	// What matters most comes first, for the end may be cut off.
+	// The outages come first, because the end may be cut off.
 	slices.SortStableFunc(out, func(a, b v1alpha1.PathStatus) int {
 		return cmp.Compare(*b.DownMilliseconds, *a.DownMilliseconds)
 	})
 	return pass.Head(out, maxPaths)
 }
 
-// roleOf is the role of a path. The loader wrote it, which is an image of a tenant.
+// roleOf returns a valid role of a path. The loader wrote the role, and its image may be a tenant's.
 func roleOf(written bench.PathRole) bench.PathRole {
 	if written != bench.PathDataServer {
 		return ""
@@ -168,7 +167,7 @@ func verdictOf(s *scope) bench.Verdict {
 	}
 }
 
-// steps are the levels of load in the order in which they were gone through.
+// steps returns the levels of load in the order in which they ran.
 func steps(all []measure.StepSummary) []v1alpha1.StepStatus {
 	var out []v1alpha1.StepStatus
 	for _, s := range all {
@@ -179,8 +178,8 @@ func steps(all []measure.StepSummary) []v1alpha1.StepStatus {
 	return pass.Head(out, maxSteps)
 }
 
-// storageCPUWords lists the nodes in one line, the owner of the volume first, such as "fas-a 32%, fas-b 35%". A
-// node with unreadable CPU has a question mark, because it worked all the same; if all are such, it is empty.
+// storageCPUWords lists the nodes in one line, the owner of the volume first, such as "fas-a 32%, fas-b 35%". A node
+// with unreadable CPU has a question mark, because it also worked; if no CPU is readable, the line is empty.
 func storageCPUWords(nodes []measure.StorageNode) string {
 	var words []string
 	known := false
@@ -198,8 +197,8 @@ func storageCPUWords(nodes []measure.StorageNode) string {
 	return strings.Join(words, ", ")
 }
 
-// pathWords describes the paths in use: how many, and where on the
-// storage they end where all of that is known, such as "2 Local+Remote".
+// pathWords describes the paths in use: their number and, if known for all, their locality on the storage, such as "2
+// Local+Remote".
 func pathWords(paths []bench.ResolvedPath) string {
 	if len(paths) == 0 {
 		return ""
@@ -242,7 +241,7 @@ func storageNodes(nodes []measure.StorageNode) []v1alpha1.StorageNodeStatus {
 	return out
 }
 
-// setProgress shows the slowest client: the run is as far as that one is.
+// setProgress shows the slowest client, which determines the progress of the run.
 func setProgress(s *scope) {
 	s.b.Status.Progress = nil
 	if s.moving != nil {
@@ -276,8 +275,8 @@ func throughput(all []runfile.Progress) int64 {
 	return sum / 1e6
 }
 
-// levelOf is the user's name for a repetition: its number in the spec, and the level of load within
-// it in words. A client numbers its repetitions over all levels.
+// levelOf returns the number of a repetition in the spec, and a description of the level of load within it. A client
+// numbers its repetitions over all levels.
 func levelOf(p *runfile.Plan, index int32) (repetition int32, words string) {
 	if p == nil || index < 1 {
 		return max(index, 0), ""
@@ -288,7 +287,7 @@ func levelOf(p *runfile.Plan, index int32) (repetition int32, words string) {
 	case w.SLOB != nil && len(w.SLOB.Ramp()) > 1:
 		n := int32(len(w.SLOB.Ramp())) //nolint:gosec // 32 at most
 		return (index-1)/n + 1, " with " + human.Count(w.SLOB.Ramp()[(index-1)%n], "user")
-	case w.Calibrate != nil && p.Database == nil: // it finds its own levels
+	case w.Calibrate != nil && p.Database == nil: // the calibration chooses its own levels
 		return 0, fmt.Sprintf(", level %d", index)
 	case w.Calibrate != nil && index <= bench.OrZero(w.Calibrate.WarmupRuns):
 		return 0, ", warm-up run"

@@ -35,7 +35,7 @@ func (r *Reconciler) classClaim(ctx context.Context, s *scope) (next, error) {
 		return next{}, err
 	}
 	if class.Provisioner == trident.Driver {
-		s.target.VolumeName = trident.VolumeName(pvc.UID) // recorded as that of storage.trident
+		s.target.VolumeName = trident.VolumeName(pvc.UID) // recorded as for storage.trident
 	}
 	if pvc.Status.Phase != corev1.ClaimBound {
 		return r.awaitClass(ctx, s, class, pvc)
@@ -48,13 +48,13 @@ func (r *Reconciler) classClaim(ctx context.Context, s *scope) (next, error) {
 	if err != nil || n.Stop {
 		return n, err
 	}
-	// The pod that mounts may never start on a node without an NFS client.
+	// The pod that mounts the claim may never start on a node without an NFS client.
 	_, err = r.deleteOurs(ctx, s.b, &batchv1.Job{ObjectMeta: s.meta(s.names.Mount)})
 	return next{}, err
 }
 
-// readClass reads the StorageClass that a field names. The advice is for an operator that may not
-// read classes.
+// readClass reads the StorageClass that a spec field names. The error for an operator that may not read classes
+// contains the advice.
 func (r *Reconciler) readClass(ctx context.Context, field, name, advice string) (*storagev1.StorageClass, error) {
 	class := &storagev1.StorageClass{}
 	err := r.Reader.Get(ctx, client.ObjectKey{Name: name}, class)
@@ -78,7 +78,7 @@ func bindsLate(class *storagev1.StorageClass) bool {
 	return m != nil && *m == storagev1.VolumeBindingWaitForFirstConsumer
 }
 
-// checkClass refuses a class that does not serve the benchmark.
+// checkClass refuses a class that the benchmark cannot use.
 func checkClass(b *v1alpha1.NFSBenchmark, class *storagev1.StorageClass) error {
 	if p := class.ReclaimPolicy; p != nil && *p == corev1.PersistentVolumeReclaimRetain {
 		return invalid(v1alpha1.ReasonInvalidSpec, "StorageClass %q has reclaimPolicy Retain, and the volume of each run "+
@@ -121,11 +121,11 @@ func (r *Reconciler) awaitClass(
 	return s.storageWaits(reason, message+"; the run waits until "+until(end))
 }
 
-// maxSaid bounds the message of a provisioner, in bytes.
+// maxSaid bounds the quoted message of a provisioner, in bytes.
 const maxSaid = 600
 
-// removeClassVolume waits until the volume of a claim that was deleted is gone, so that nothing
-// of the run is left on the storage. A volume that does not go is reported.
+// removeClassVolume waits until the volume of a deleted claim is gone, so that nothing of the run stays on the storage.
+// It reports a volume that stays.
 func (r *Reconciler) removeClassVolume(ctx context.Context, s *scope) (next, error) {
 	if s.b.Spec.Storage.StorageClass == nil || s.b.Status.Resolved == nil || s.b.Status.Resolved.VolumeName == "" ||
 		s.cleanup != nil && s.cleanup.Reason == v1alpha1.ReasonLeftBehind {
@@ -155,7 +155,7 @@ func (r *Reconciler) removeClassVolume(ctx context.Context, s *scope) (next, err
 		pv.Name, pv.Status.Phase, deletePatience, pv.Status.Message, pv.Name))
 }
 
-// removeInterrupted reports a TridentVolume without a PersistentVolume, which nobody deletes.
+// removeInterrupted reports a TridentVolume without a PersistentVolume, which nothing deletes.
 func (r *Reconciler) removeInterrupted(ctx context.Context, s *scope, volume string) (next, error) {
 	left, err := r.tridentVolumeLeft(ctx, s, volume)
 	if err != nil || left == nil {

@@ -17,9 +17,9 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// mountPod runs a pod that mounts a claim and says which export it is. It is also the first
-// consumer of a claim whose class binds late. It returns nil until the pod has ended, and what
-// keeps it from that, as the end of a message; "" where nothing does.
+// mountPod runs a pod that mounts a claim and reads the export from its mount table. The pod is also the first consumer
+// of a claim whose class binds late. end is nil until the pod has ended; trouble, the end of a message, describes what
+// stops the pod, or is "".
 func (r *Reconciler) mountPod(ctx context.Context, s *scope, claim string) (
 	end *corev1.ContainerStateTerminated, trouble string, err error,
 ) {
@@ -41,7 +41,7 @@ func (r *Reconciler) mountPod(ctx context.Context, s *scope, claim string) (
 	return nil, "", nil
 }
 
-// awaitClaim waits for a claim of the user, and asks for it with a pod.
+// awaitClaim waits for a claim of the user, with a pod as its consumer.
 func (r *Reconciler) awaitClaim(ctx context.Context, s *scope, pvc *corev1.PersistentVolumeClaim) (next, error) {
 	_, trouble, err := r.mountPod(ctx, s, pvc.Name)
 	if err != nil {
@@ -51,7 +51,7 @@ func (r *Reconciler) awaitClaim(ctx context.Context, s *scope, pvc *corev1.Persi
 		"kubectl describe pvc %s%s", pvc.Name, pvc.Status.Phase, pvc.Name, trouble), soon)
 }
 
-// lookInside finds the export of a volume that does not say it, by the mount table of a pod.
+// lookInside finds the export of a volume that does not name it, by the mount table of a pod.
 func (r *Reconciler) lookInside(ctx context.Context, s *scope, pv *corev1.PersistentVolume) (next, error) {
 	if pv.Spec.CSI == nil || pv.Spec.ClaimRef == nil {
 		return next{}, invalid(runfile.FailureNotNFS, "PersistentVolume %q is neither NFS nor of a CSI driver: name the "+
@@ -84,9 +84,8 @@ func (r *Reconciler) lookInside(ctx context.Context, s *scope, pv *corev1.Persis
 	return next{}, volumePaths(s.b, s.target)
 }
 
-// volumePaths chooses among the addresses of a volume. One of the loopback is a tunnel of the node, as
-// Amazon EFS has for encryption (stunnel): another pod does not reach it, and there is no other
-// address that speaks NFS without the tunnel.
+// volumePaths chooses among the addresses of a volume. A loopback address is a tunnel of the node, such as the
+// encryption of Amazon EFS (stunnel): another pod cannot reach it, and no other address serves NFS without the tunnel.
 func volumePaths(b *v1alpha1.NFSBenchmark, t *plan.Target) error {
 	for _, a := range t.Addresses {
 		ip, err := netip.ParseAddr(a)

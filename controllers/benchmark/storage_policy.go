@@ -22,8 +22,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// admit refuses a benchmark that the policy of the cluster does not allow, before
-// anything is created for it. A run that has begun is not stopped by a new policy.
+// admit refuses a benchmark that the policy of the cluster does not allow, before the operator creates anything for it.
+// A new policy does not stop a run that has begun.
 func (r *Reconciler) admit(ctx context.Context, s *scope) (next, error) {
 	if s.b.Status.StartTime != nil {
 		return next{}, nil
@@ -41,18 +41,18 @@ func (r *Reconciler) admit(ctx context.Context, s *scope) (next, error) {
 		return next{}, err
 	}
 	if t := s.b.Spec.Storage.Trident; t != nil && t.BackendName != "" {
-		backend, _ := p.Backend(t.BackendName) // it has one: the rules have looked
+		backend, _ := p.Backend(t.BackendName) // the rules have checked that it exists
 		if err := checkBackend(s.b, backend.BackendSpec); err != nil {
 			return next{}, err
 		}
 	}
-	if err := plan.Check(s.b); err != nil { // before there is a volume, or one is moved
+	if err := plan.Check(s.b); err != nil { // before a volume is created or moved
 		return next{}, invalid(v1alpha1.ReasonInvalidSpec, "%w", err)
 	}
 	return r.admitSecrets(ctx, s)
 }
 
-// refused makes an error of the policy one of the user.
+// refused turns an error of the policy into one that the user must fix.
 func refused(err error) error {
 	if denied := (*rules.Denied)(nil); errors.As(err, &denied) {
 		return invalid(v1alpha1.ReasonPolicyDenied, "%w", denied)
@@ -60,8 +60,8 @@ func refused(err error) error {
 	return err
 }
 
-// ensureVolume makes a PersistentVolume of an export if the policy lets the nodes mount that address and
-// path. They may have come from an array or a Service, which the rules have not seen.
+// ensureVolume creates a PersistentVolume of an export if the policy lets the nodes mount its address and path. They
+// may come from an array or a Service, which the rules on the spec do not see.
 func (r *Reconciler) ensureVolume(ctx context.Context, s *scope, pv *corev1.PersistentVolume) error {
 	if s.b.Status.StartTime == nil {
 		if err := refused(r.checker.CheckVolume(s.policy, s.b, pv)); err != nil {
@@ -71,7 +71,7 @@ func (r *Reconciler) ensureVolume(ctx context.Context, s *scope, pv *corev1.Pers
 	return r.ensure(ctx, s.b, pv)
 }
 
-// ensureClaim makes a claim if the policy gives the benchmark a volume of its class, or backend, and size.
+// ensureClaim creates a claim if the policy allows the benchmark a volume of that class or backend, and size.
 func (r *Reconciler) ensureClaim(ctx context.Context, s *scope, pvc *corev1.PersistentVolumeClaim) error {
 	if err := refused(r.checker.CheckClaim(s.policy, s.b, pvc)); err != nil {
 		return err
@@ -79,8 +79,8 @@ func (r *Reconciler) ensureClaim(ctx context.Context, s *scope, pvc *corev1.Pers
 	return r.ensure(ctx, s.b, pvc)
 }
 
-// mountable is what the array said, without the addresses of an export that the nodes would mount and the
-// policy does not let them: a survey chooses among what is allowed.
+// mountable returns the survey without the LIFs of an export that the nodes would mount and the policy forbids. The
+// operator then chooses among the allowed LIFs.
 func (r *Reconciler) mountable(s *scope) *runfile.Survey {
 	if s.b.Spec.Storage.Export == nil || !plan.NeedsVolume(s.b) {
 		return s.target.Survey
@@ -93,9 +93,8 @@ func (r *Reconciler) mountable(s *scope) *runfile.Survey {
 	return &sv
 }
 
-// admitPlan holds a run against the limits that the spec alone does not tell: its time with all
-// parts, and the room for its result. It looks once, because the results of a namespace are
-// those of all its benchmarks.
+// admitPlan checks a run against the limits that need more than the spec: its total time, and the room for its result.
+// It checks once, because the limit on results counts all benchmarks of a namespace.
 func (r *Reconciler) admitPlan(ctx context.Context, s *scope, p runfile.Plan) error {
 	limits := s.policy.Limits
 	took := time.Duration(p.Schedule.TimeoutSeconds)*time.Second + shutdownOf(s.b)
@@ -130,8 +129,8 @@ func (r *Reconciler) admitPlan(ctx context.Context, s *scope, p runfile.Plan) er
 		s.b.Namespace, resource.NewQuantity(taken, resource.BinarySI), &limits.ResultBytes)
 }
 
-// bytesKept is what the results of deleted benchmarks take. Who may change a ConfigMap could say
-// less, but could also fill as many of their own.
+// bytesKept returns the size of the results of deleted benchmarks. A user who can change these ConfigMaps can
+// understate their size, but could as well fill other ConfigMaps.
 func (r *Reconciler) bytesKept(ctx context.Context, namespace string) (total int64, err error) {
 	list := pass.MetadataOf(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 	add := func() error {
@@ -152,15 +151,15 @@ func (r *Reconciler) bytesKept(ctx context.Context, namespace string) (total int
 	return total, nil
 }
 
-// maxObjects bounds how many objects of one namespace a pass looks at.
+// maxObjects bounds the objects of one namespace that a pass reads.
 const maxObjects = 10_000
 
-// maxConfigMapBytes is what a ConfigMap can hold.
+// maxConfigMapBytes bounds the contents of a ConfigMap.
 const maxConfigMapBytes = 1 << 20
 
-// admitSecrets waits until each Secret that the benchmark names is there and may be used by
-// benchmarks. Otherwise everyone who may create benchmarks could read every Secret of the
-// namespace with an image or a server of their own. It reads the metadata only.
+// admitSecrets waits until each Secret that the benchmark names exists and has the label that lets benchmarks use it.
+// Without the label anybody who may create benchmarks could read every Secret of the namespace with an image or a
+// server of their own. admitSecrets reads only the metadata.
 func (r *Reconciler) admitSecrets(ctx context.Context, s *scope) (next, error) {
 	for _, use := range plan.SecretUses(s.b) {
 		secret := &metav1.PartialObjectMetadata{ObjectMeta: s.meta(use.Name)}

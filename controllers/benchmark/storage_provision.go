@@ -31,8 +31,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/trident"
 )
 
-// provision makes the storage ready: the embedded server where it is asked
-// for, that of Trident, and the volume of a kernel mount of an export.
+// provision prepares the storage: the embedded server, the volume of Trident or of a class, and the volume for a kernel
+// mount of an export.
 func (r *Reconciler) provision(ctx context.Context, s *scope) (next, error) {
 	s.stage = v1alpha1.PhaseProvisioning
 	s.storage = &fact{Reason: v1alpha1.ReasonProvisioning}
@@ -56,23 +56,23 @@ func (r *Reconciler) provision(ctx context.Context, s *scope) (next, error) {
 	return next{}, err
 }
 
-// volumeSteps make the volume of a run.
+// volumeSteps returns the phases that create the volume of a run.
 func (r *Reconciler) volumeSteps(s *scope) []phase {
 	switch st := s.b.Spec.Storage; {
 	case s.b.Status.StartTime != nil && isForeign(s.b):
-		return nil // what becomes of the volume shows in the load's own errors
+		return nil // a lost volume shows in the load's own errors
 	case st.Trident != nil:
 		return []phase{r.tridentBackend, r.tridentClass, r.tridentClaim, r.tridentKeys}
 	case st.StorageClass != nil:
 		return []phase{r.classClaim, r.tridentKeys}
 	case st.Claim == nil && s.target.ClaimName == s.names.Claim && !hasSurvey(s.b):
-		return []phase{r.provisionVolume} // else the array tells by which address
+		return []phase{r.provisionVolume} // with a survey the array names the address
 	default:
 		return nil
 	}
 }
 
-// provisionServer runs the embedded server and learns its addresses.
+// provisionServer runs the embedded server and reads its addresses.
 func (r *Reconciler) provisionServer(ctx context.Context, s *scope) (next, error) {
 	var addresses []string
 	for _, svc := range manifest.PathServices(s.b) {
@@ -96,8 +96,8 @@ func (r *Reconciler) provisionServer(ctx context.Context, s *scope) (next, error
 		s.target.ClaimName, s.target.VolumeName = s.names.Claim, s.names.Volume
 	}
 	if s.b.Status.StartTime != nil {
-		// Once the load runs, a server that fails shows in the load's own
-		// errors; what it measured until then must not be lost.
+		// Once the load runs, a failure of the server shows in the load's own errors; the measurements until then must not be
+		// lost.
 		return next{}, nil
 	}
 	pod := manifest.ServerPod(s.b, r.Images)
@@ -121,7 +121,7 @@ func (r *Reconciler) provisionServer(ctx context.Context, s *scope) (next, error
 	}
 }
 
-// provisionVolume brings an export into a PersistentVolume of our own, and that of redo logs.
+// provisionVolume creates the PersistentVolume of an export and its claim, and those of the redo logs.
 func (r *Reconciler) provisionVolume(ctx context.Context, s *scope) (next, error) {
 	server := s.target.Paths[0].Path
 	n, err := r.bindVolume(ctx, s, manifest.Volume(s.b, server, s.target.Export), manifest.Claim(s.b))
@@ -137,7 +137,7 @@ func (r *Reconciler) bindVolume(
 	if err := r.ensureVolume(ctx, s, pv); err != nil {
 		if apierrors.IsForbidden(err) {
 			without := "set spec.protocol.client to DirectNFS, or "
-			if s.b.Spec.Database != nil { // it keeps its files on a volume, whoever carries its I/O
+			if s.b.Spec.Database != nil { // a database keeps its files on a volume with either client
 				without = "or "
 			}
 			return next{}, invalid(v1alpha1.ReasonForbidden, "a kernel mount of an export needs a PersistentVolume, which the "+
@@ -156,44 +156,41 @@ func (r *Reconciler) bindVolume(
 }
 
 const (
-	// tridentQuick is how long Trident may take before the operator looks for the reason. A
-	// backend or a volume takes it a few seconds where the array answers.
+	// tridentQuick is the time after which the operator looks for the reason of a delay. Trident makes a backend or a
+	// volume in a few seconds if the array answers.
 	tridentQuick = 15 * time.Second
-	// tridentAnswers is how long there may be no Trident, and tridentCreates how long its container may
-	// take to be created: its image is pulled.
+	// tridentAnswers bounds how long Trident may be down, and tridentCreates how long its container may take to be
+	// created, which includes the image pull.
 	tridentAnswers, tridentCreates = 2 * time.Minute, 5 * time.Minute
-	// deadLIF is about how long Trident works on a backend whose management LIF does not answer: twice
-	// 134 s of the kernel and 90 s of ZAPI. A start of Trident takes twice as long for each of them.
+	// deadLIF is the time, roughly, that Trident spends on a backend whose management LIF does not answer: twice 134 s of
+	// the kernel and 90 s of ZAPI. A start of Trident takes twice as long for each such backend.
 	deadLIF = 450 * time.Second
-	// tridentPatience is how long a run waits for a Trident that is busy. It may work on the
-	// backend of somebody else first.
+	// tridentPatience bounds the wait for a busy Trident, which may first work on another backend.
 	tridentPatience = 2*deadLIF + time.Minute
-	// tridentLimit is how long a run waits for one object of Trident's, whatever happens meanwhile: a start
-	// that a dead LIF makes last 15 minutes, and then an attempt for another backend and one for its own.
+	// tridentLimit bounds the wait for one object of Trident in all cases: a start that a dead LIF prolongs to 15 minutes,
+	// then an attempt for another backend and one for the benchmark's own.
 	tridentLimit = 45 * time.Minute
-	// volumePatience is how long a volume may take, from its claim on, and a backend that
-	// Trident refuses, from its first answer on. It tries again after a failure, and some fix
-	// themselves.
+	// volumePatience bounds the wait for a volume, from the creation of its claim, and for a backend that Trident refuses,
+	// from the first answer. Trident retries after a failure, and some failures are temporary.
 	volumePatience = 5 * time.Minute
-	// slowLIF explains why Trident is silent.
+	// slowLIF explains why Trident does not answer.
 	slowLIF = "Trident waits 8 minutes for a management LIF that does not answer, and for ever for one that accepts " +
 		"connections and sends nothing, until its controller is restarted"
 )
 
-// storageWaits sets the condition of the storage and that of the run.
+// storageWaits sets the conditions of the storage and of the run.
 func (s *scope) storageWaits(reason, message string) (next, error) {
 	s.storage = &fact{Reason: reason, Message: message}
 	return s.wait(reason, message, soon)
 }
 
-// tridentBackend makes the backend that the benchmark asks for, and waits until
-// Trident has taken it.
+// tridentBackend creates the backend that the benchmark asks for, and waits until Trident has accepted it.
 func (r *Reconciler) tridentBackend(ctx context.Context, s *scope) (next, error) {
 	name := s.b.Spec.Storage.Trident.BackendName
 	if name == "" {
 		return next{}, nil
 	}
-	backend, _ := s.policy.Backend(name) // it has one: admit has looked
+	backend, _ := s.policy.Backend(name) // admit has checked that it exists
 	config := manifest.TridentBackendConfig(s.b, r.TridentNamespace, backend.BackendSpec)
 	where := config.GetNamespace() + "/" + config.GetName()
 	if err := r.ensure(ctx, s.b, config); err != nil {
@@ -228,7 +225,7 @@ func (r *Reconciler) tridentBackend(ctx context.Context, s *scope) (next, error)
 	}
 }
 
-// checkBackend refuses a benchmark that no volume of its backend of the policy can serve.
+// checkBackend refuses a benchmark that no volume of its backend can serve.
 func checkBackend(b *v1alpha1.NFSBenchmark, backend trident.BackendSpec) error {
 	t, driver := b.Spec.Storage.Trident, backend.DriverName()
 	if err := checkPlacement(t, trident.Unplaceable(driver, false)); err != nil {
@@ -250,11 +247,11 @@ func checkBackend(b *v1alpha1.NFSBenchmark, backend trident.BackendSpec) error {
 	}
 }
 
-// attachedOnly is why a client that mounts nothing is refused.
+// attachedOnly explains why a client that mounts nothing is refused.
 const attachedOnly = "Trident then admits only the nodes that have attached a volume, and this client attaches none:"
 
-// checkPlacement refuses a benchmark that chooses aggregates, where why says that ONTAP places the
-// volumes of the backend. It is "" where Trident does.
+// checkPlacement refuses a benchmark that chooses aggregates although ONTAP places the volumes of the backend. why is
+// the reason for ONTAP's placement, or "" if Trident places them.
 func checkPlacement(t *v1alpha1.TridentStorage, why string) error {
 	if why == "" || t == nil || len(t.StoragePools) == 0 && t.MoveTo == "" {
 		return nil
@@ -263,26 +260,25 @@ func checkPlacement(t *v1alpha1.TridentStorage, why string) error {
 		"backend %s, and ONTAP places its volumes: leave them out", why)
 }
 
-// checkPools refuses aggregates where the array of a backend, as Trident found it, has none for its volumes:
-// the provisioner would find no pool.
+// checkPools refuses a choice of aggregates if the array of the backend, as Trident found it, has no aggregates for its
+// volumes: the provisioner would find no pool.
 func (r *Reconciler) checkPools(ctx context.Context, s *scope, config *unstructured.Unstructured) error {
 	if checkPlacement(s.b.Spec.Storage.Trident, "any reason") == nil {
-		return nil // it chooses none, whatever Trident says
+		return nil // it chooses no aggregates
 	}
 	u, err := r.findBackend(ctx, config.GetNamespace(), func(name, _ string) bool { return name == config.GetName() })
 	if err != nil || u == nil {
 		return err
 	}
-	b, _ := trident.ReadBackend(u) // what cannot be read of it is said when the volume is there
+	b, _ := trident.ReadBackend(u) // a backend that cannot be read is reported once the volume exists
 	return checkPlacement(s.b.Spec.Storage.Trident, b.Unplaceable)
 }
 
-// until says when a wait ends. Conditions have this time and not the time that is left, which
-// would change with every pass.
+// until formats the end of a wait. Conditions have the end and not the time left, which would change with every pass.
 func until(end time.Time) string { return end.UTC().Format("15:04:05 MST") }
 
-// awaitTrident waits while Trident has reported nothing about a backend: it works on it or on
-// another, or does not run.
+// awaitTrident waits while Trident has reported nothing about a backend: Trident works on this one or another, or does
+// not run.
 func (r *Reconciler) awaitTrident(
 	ctx context.Context, s *scope, config *unstructured.Unstructured, c trident.BackendConfig,
 ) (next, error) {
@@ -330,8 +326,8 @@ func (r *Reconciler) awaitTrident(
 	return s.storageWaits(reason, message+"; the run waits until "+until(end))
 }
 
-// probeLIF connects from a pod to the management LIF of the backend, and returns the outcome in
-// words. They are empty while it is not known, or if it could not be tried.
+// probeLIF connects from a pod to the management LIF of the backend, and returns the outcome in words; "" while the
+// outcome is not known or if the probe cannot run.
 func (r *Reconciler) probeLIF(ctx context.Context, s *scope) (string, error) {
 	backend, _ := s.policy.Backend(s.b.Spec.Storage.Trident.BackendName)
 	err := r.ensure(ctx, s.b, manifest.ProbeJob(s.b, backend.ManagementLIF, r.Images))
@@ -345,7 +341,7 @@ func (r *Reconciler) probeLIF(ctx context.Context, s *scope) (string, error) {
 	return probed(pods[0], backend.ManagementLIF), nil
 }
 
-// probed is what a pod found out about a management LIF; "" while that is not known.
+// probed describes the result of a pod's connection to a management LIF; "" while it is not known.
 func probed(p corev1.Pod, lif string) string {
 	i := slices.IndexFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
 		return c.Name == manifest.ContainerProbe && c.State.Terminated != nil
@@ -370,9 +366,9 @@ func probed(p corev1.Pod, lif string) string {
 // maxProbe bounds the message of a pod about its connection, in bytes.
 const maxProbe = 200
 
-// answered is when Trident last answered to an object that was created then, which it does now unless it
-// is silent: when the condition, which is Unknown meanwhile, became False. Of a Trident that is silent, it is
-// when it became so.
+// answered returns when Trident last answered about an object with that creation time: now, or, if the condition
+// StorageProvisioned is False, when it became False. The condition is Unknown while Trident is silent; for a silent
+// Trident answered returns when the silence began.
 func (s *scope) answered(created time.Time, silent bool) time.Time {
 	c := meta.FindStatusCondition(s.b.Status.Conditions, v1alpha1.ConditionStorageProvisioned)
 	if c == nil || c.Status == metav1.ConditionTrue || c.Status == metav1.ConditionUnknown && !silent {
@@ -381,8 +377,8 @@ func (s *scope) answered(created time.Time, silent bool) time.Time {
 	return later(created, c.LastTransitionTime.Time)
 }
 
-// bounded is the end of a wait for an object that was created then. Trident can start and be silent again
-// and again.
+// bounded limits the end of a wait for an object with that creation time, because Trident can restart and be silent
+// again and again.
 func bounded(created, end time.Time) time.Time {
 	if last := created.Add(tridentLimit); end.After(last) {
 		return last
@@ -390,7 +386,7 @@ func bounded(created, end time.Time) time.Time {
 	return end
 }
 
-// tridentClass makes the class of our own backend, or looks at the user's.
+// tridentClass creates the class of the benchmark's own backend, or checks the user's class.
 func (r *Reconciler) tridentClass(ctx context.Context, s *scope) (next, error) {
 	if name := s.b.Spec.Storage.Trident.BackendName; name != "" {
 		backend, _ := s.policy.Backend(name)
@@ -412,7 +408,7 @@ func (r *Reconciler) tridentClass(ctx context.Context, s *scope) (next, error) {
 
 // checkTridentClass refuses a class of the user that cannot serve the benchmark.
 func checkTridentClass(b *v1alpha1.NFSBenchmark, class *storagev1.StorageClass) error {
-	// There are two ways to write a parameter.
+	// A class can write the parameter in two ways.
 	backend := cmp.Or(class.Parameters["backendType"], class.Parameters[trident.AnnotationPrefix+"backendType"])
 	switch {
 	case class.Provisioner != trident.Driver:
@@ -425,17 +421,17 @@ func checkTridentClass(b *v1alpha1.NFSBenchmark, class *storagev1.StorageClass) 
 			"be known before the first pod: name a class with volumeBindingMode: Immediate, or give "+
 			"spec.storage.trident.backendName", class.Name)
 	case len(class.MountOptions) == 0:
-		return nil // those of the backend count, which the volume names
+		return nil // the volume then has the mount options of the backend
 	default:
 		return checkVersion(b, class.Name, class.MountOptions)
 	}
 }
 
-// checkVersion refuses a class whose volumes are mounted with options of another version of NFS than the protocol. One
-// that is negotiated is wrong for a class of storage.trident only: the result of the others is checked for it.
+// checkVersion refuses a class whose mount options set another NFS version than the protocol. A negotiated version is
+// an error only with storage.trident: for other storage the mounted version is checked in the result.
 func checkVersion(b *v1alpha1.NFSBenchmark, class string, options []string) error {
 	if !plan.MountDecides(b.Spec.Protocol) {
-		return nil // a user-space client names its version itself, and the volume's mount carries nothing
+		return nil // a user-space client chooses its version itself and does not use the mount
 	}
 	want, have := trident.NFSVersion(plan.MountOptions(b.Spec.Protocol, "")), trident.NFSVersion(options)
 	switch {
@@ -453,15 +449,14 @@ func checkVersion(b *v1alpha1.NFSBenchmark, class string, options []string) erro
 	}
 }
 
-// tridentClaim makes the claim, waits for its volume and follows it to the
-// array's side.
+// tridentClaim creates the claim, waits for its volume and follows the volume to the array.
 func (r *Reconciler) tridentClaim(ctx context.Context, s *scope) (next, error) {
 	pvc := manifest.TridentClaim(s.b)
 	if err := r.ensureClaim(ctx, s, pvc); err != nil {
 		return next{}, err
 	}
-	// Recorded before there is a volume: only the UID of the claim identifies one that Trident
-	// makes and whose provisioning is interrupted.
+	// Record the name before there is a volume: if the provisioning is interrupted, only the UID of the claim identifies
+	// the volume that Trident made.
 	s.target.VolumeName = cmp.Or(pvc.Spec.VolumeName, trident.VolumeName(pvc.UID))
 	if pvc.Status.Phase != corev1.ClaimBound {
 		return r.awaitVolume(ctx, s, pvc, "")
@@ -485,7 +480,7 @@ func (r *Reconciler) tridentClaim(ctx context.Context, s *scope) (next, error) {
 	}
 }
 
-// awaitGap waits for what is not yet known about a volume.
+// awaitGap waits for a fact about a volume that is not known yet.
 func (s *scope) awaitGap(gap *fact, pv *corev1.PersistentVolume) (next, error) {
 	end := s.answered(pv.CreationTimestamp.Time, false).Add(volumePatience)
 	n, err := s.storageWaits(gap.Reason, gap.Message+"; the run waits until "+until(end))
@@ -495,8 +490,8 @@ func (s *scope) awaitGap(gap *fact, pv *corev1.PersistentVolume) (next, error) {
 	return n, err
 }
 
-// awaitVolume waits for the volume of a claim, longer where Trident is busy with something else. It may
-// need a consumer, in words.
+// awaitVolume waits for the volume of a claim, longer if Trident is busy with other work. consumer describes the pod
+// that the claim waits for, or is "".
 func (r *Reconciler) awaitVolume(
 	ctx context.Context, s *scope, pvc *corev1.PersistentVolumeClaim, consumer string,
 ) (next, error) {
@@ -516,7 +511,7 @@ func (r *Reconciler) awaitVolume(
 	}
 	is, asked := lastCall(told)
 	if is != callBegins && asked.After(t.worksSince) {
-		t.worksOn = "" // Trident has answered since: the other backend delays no volume (enableConcurrency)
+		t.worksOn = "" // Trident has answered since: the other backend does not delay the volume (enableConcurrency)
 	}
 	held, why := t.holds(is == callBegins && s.now.Sub(asked) > tridentQuick)
 	end := s.answered(since, held).Add(volumePatience)
@@ -544,9 +539,9 @@ func (r *Reconciler) awaitVolume(
 	return s.storageWaits(reason, message+"; the run waits until "+until(end))
 }
 
-// suspendedBackends says on how many backends of Trident, or whether on the benchmark's own, an administrator lets it
-// make no volumes; "" where there are none. It does not name the others: which of them the StorageClass may use is not
-// known, and a user may not see them.
+// suspendedBackends reports how many backends of Trident, or whether the benchmark's own, an administrator has
+// suspended; "" if none. It does not name other backends: which of them the StorageClass may use is not known, and a
+// user may not see them.
 func (r *Reconciler) suspendedBackends(ctx context.Context, s *scope) (string, error) {
 	list, own, name := tridentList(trident.KindBackend), "", ""
 	if st := s.b.Spec.Storage.Trident; st != nil && st.BackendName != "" {
@@ -556,11 +551,11 @@ func (r *Reconciler) suspendedBackends(ctx context.Context, s *scope) (string, e
 	}
 	err := r.Reader.List(ctx, list, client.InNamespace(r.TridentNamespace))
 	if err != nil && (s.b.Spec.Storage.Trident != nil || !apierrors.IsForbidden(err) && !meta.IsNoMatchError(err)) {
-		return "", tridentError(err, r.TridentNamespace) // a class needs no rights in that namespace
+		return "", tridentError(err, r.TridentNamespace) // a class needs no access to that namespace
 	}
 	count := 0
 	for _, u := range list.Items {
-		b, _ := trident.ReadBackend(&u) // of one that cannot be read, the state may be known
+		b, _ := trident.ReadBackend(&u) // the state may be readable although the rest is not
 		if b.Suspended && (own == "" || own == b.Name) {
 			count++
 		}
@@ -576,8 +571,8 @@ func (r *Reconciler) suspendedBackends(ctx context.Context, s *scope) (string, e
 		"(tridentctl update backend state NAME --user-state normal)", nil
 }
 
-// tridentKeys takes the target once more, now that the address is known: a run
-// on an export of the same address must not meet this one.
+// tridentKeys takes the target again once the address is known: no run on an export of the same address may run at the
+// same time.
 func (r *Reconciler) tridentKeys(ctx context.Context, s *scope) (next, error) {
 	stage, place, before := s.stage, s.place, s.target.Keys
 	keys := append(slices.Clone(before), svmKeys(s.target.Backend)...)
@@ -591,7 +586,7 @@ func (r *Reconciler) tridentKeys(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
-// eventsOf are those about an object; none where they may not be read.
+// eventsOf returns the events about an object; none if the operator may not read them.
 func (r *Reconciler) eventsOf(
 	ctx context.Context, namespace, kind, name string, uid types.UID,
 ) ([]corev1.Event, error) {
@@ -605,13 +600,13 @@ func (r *Reconciler) eventsOf(
 	if err != nil {
 		return nil, fmt.Errorf("list the events of %s %q: %w", kind, name, err)
 	}
-	// Events of an earlier object of that name do not count.
+	// Drop events of an earlier object of that name.
 	return slices.DeleteFunc(list.Items, func(e corev1.Event) bool {
 		return e.InvolvedObject.UID != "" && e.InvolvedObject.UID != uid
 	}), nil
 }
 
-// lastWarning is the last warning about an object; "" where there is none.
+// lastWarning returns the last warning about an object; "" if there is none.
 func lastWarning(told []corev1.Event) string {
 	said := slices.DeleteFunc(slices.Clone(told), func(e corev1.Event) bool { return e.Type != corev1.EventTypeWarning })
 	if len(said) == 0 {
@@ -621,18 +616,18 @@ func lastWarning(told []corev1.Event) string {
 	return last.Reason + ": " + strings.TrimSpace(last.Message)
 }
 
-// callTimeout is how long the provisioner that comes with Trident waits for a call (--timeout=600s).
+// callTimeout is the timeout of a call by the provisioner that comes with Trident (--timeout=600s).
 const callTimeout = 10 * time.Minute
 
-// The reasons of the events of the provisioner about a claim.
+// Reasons of the provisioner's events about a claim.
 const (
 	callBegins    = "Provisioning"
 	callFails     = "ProvisioningFailed"
 	callSucceeded = "ProvisioningSucceeded"
 )
 
-// lastCall is the reason of the provisioner's last event about a claim, and its time. After some
-// errors the provisioner continues although the claim is gone: that counts as a call that begins.
+// lastCall returns the reason and the time of the provisioner's last event about a claim. After some errors the
+// provisioner continues although the claim is gone: they count as a call that begins.
 func lastCall(told []corev1.Event) (reason string, at time.Time) {
 	for _, e := range told {
 		is, when := e.Reason, saidAt(e)
@@ -640,7 +635,7 @@ func lastCall(told []corev1.Event) (reason string, at time.Time) {
 			func(code string) bool { return strings.Contains(e.Message, "code = "+code+" ") }) {
 			is = callBegins
 		}
-		// Events have whole seconds, and an answer comes after its call.
+		// Events have whole seconds: of two in the same second the answer is the later.
 		newer := when.After(at) || when.Equal(at) && is != callBegins
 		if newer && (is == callBegins || is == callFails || is == callSucceeded) {
 			reason, at = is, when
@@ -649,7 +644,7 @@ func lastCall(told []corev1.Event) (reason string, at time.Time) {
 	return reason, at
 }
 
-// saidAt is when an event was last told, of which there are three records.
+// saidAt returns when an event was last reported: the latest of its times.
 func saidAt(e corev1.Event) time.Time {
 	records := []time.Time{e.LastTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time}
 	if e.Series != nil {

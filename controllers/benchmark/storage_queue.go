@@ -25,29 +25,26 @@ import (
 	"github.com/nfsbench/nfsbench/internal/trident"
 )
 
-// queueCheck is the longest that a freed target goes unnoticed should the
-// watch on Leases miss it, and that a place in the status may be out of date.
+// queueCheck bounds how long a freed target can go unnoticed if the watch on Leases misses it, and how long a place in
+// the status can be out of date.
 const queueCheck = 30 * time.Second
 
-// toldAtOnce is how many waiting benchmarks are reconciled at once when a target is free:
-// the one whose turn it is, and a few that show how near they are. If all were
-// reconciled, the writes would grow with the square of the queue.
+// toldAtOnce is the number of waiting benchmarks that are reconciled when a target is freed: the next one, and a few to
+// update their place in the status. If all were reconciled, the writes would grow with the square of the queue.
 const toldAtOnce = 5
 
-// enqueue waits until no other run uses the target. Order is decided by the
-// queue; the Leases make the decision visible, and safe should two managers
-// ever run at once.
+// enqueue waits until no other run uses the target. The queue decides the order. The Leases make the decision visible,
+// and keep it safe if two managers ever run at once.
 func (r *Reconciler) enqueue(ctx context.Context, s *scope) (next, error) {
 	return r.takeTarget(ctx, s, nil)
 }
 
-// takeTarget is enqueue for a target of which some keys may have been taken
-// before: these are kept when another has to be waited for.
+// takeTarget takes the Leases of all keys of the target or waits. While it waits the run keeps only the Leases of the
+// keys in keep.
 //
-// Two rules keep runs from waiting for each other forever. Who holds a part of
-// the target goes by the Leases alone and not by the queue, for an older run may
-// learn only later that it wants the same. And who has to wait takes nothing,
-// and gives back what it took but for what it kept.
+// Two rules prevent deadlock between runs. The Leases alone, and not the queue, decide which run holds a part of the
+// target, because an older run may learn only later that it needs the same part. A run that waits takes no Lease, and
+// releases those that it took, except the kept ones.
 func (r *Reconciler) takeTarget(ctx context.Context, s *scope, keep []string) (next, error) {
 	s.stage = v1alpha1.PhaseQueued
 	if s.b.Status.StartTime != nil {
@@ -84,15 +81,15 @@ func (r *Reconciler) takeTarget(ctx context.Context, s *scope, keep []string) (n
 }
 
 const (
-	// holdSlack is what a hold may take besides the run itself: its volume, its images and its end.
+	// holdSlack bounds the part of a hold besides the run itself: the volume, the images and the end.
 	holdSlack = 30 * time.Minute
-	// startPatience is how long a run may have its target before its load begins. Then it goes to the end of the
-	// queue.
+	// startPatience bounds the time between getting a target and the start of the load. After it the run goes to the end
+	// of the queue.
 	startPatience = 30 * time.Minute
 )
 
-// limitHold gives the target back when its time is over, or when the run waits for something else before its load
-// begins. A namespace cannot keep a target from others, whatever its objects say.
+// limitHold releases the target when its time is over, or when the run waits for something else before its load begins.
+// So no namespace can keep a target from others, whatever its objects contain.
 func (r *Reconciler) limitHold(ctx context.Context, s *scope, n *next) error {
 	b := s.b
 	over := isFinished(b) || !b.DeletionTimestamp.IsZero()
@@ -123,15 +120,15 @@ func (r *Reconciler) limitHold(ctx context.Context, s *scope, n *next) error {
 		n.Within(soon)
 		return err
 	}
-	// The status that ends the run could not be written, and the target must not depend on that.
+	// The status that ends the run could not be written, but the release of the target must not depend on that.
 	if s.load != nil && jobEnd(s.load) == nil {
 		err = errors.Join(err, r.delete(ctx, s.load))
 	}
 	return errors.Join(err, r.endHold(ctx, s, left, n))
 }
 
-// giveBackForgotten gives back what a run took in a pass that could not write its status, so that nothing says until
-// when.
+// giveBackForgotten releases Leases that a run took in a pass that could not write its status: the status then has no
+// end of the hold.
 func (r *Reconciler) giveBackForgotten(ctx context.Context, s *scope) error {
 	if s.b.Status.StartTime != nil {
 		return nil
@@ -146,7 +143,7 @@ func (r *Reconciler) giveBackForgotten(ctx context.Context, s *scope) error {
 	}))
 }
 
-// breakOff ends a run that has used its target for as long as one may, with what it has measured.
+// breakOff ends a run that has used its target for the longest time allowed, and keeps its measurements.
 func (r *Reconciler) breakOff(ctx context.Context, s *scope) error {
 	message := fmt.Sprintf("it had its target until %s, for as long as policy.limits.maxHold of the chart allows",
 		s.b.Status.HoldEndTime.UTC().Format(time.RFC3339))
@@ -161,14 +158,14 @@ func (r *Reconciler) breakOff(ctx context.Context, s *scope) error {
 	return err
 }
 
-// endHold gives back the target of a run that is over, although something of it cannot be removed: left is what is
-// left of its time. A database that may still write keeps it, and the status says so.
+// endHold releases the target of a run that is over, although objects of the run cannot be removed. left is the time
+// left of the hold. A database that may still write keeps the target, and the status reports it.
 func (r *Reconciler) endHold(ctx context.Context, s *scope, left time.Duration, n *next) error {
 	held, err := r.leasesOf(ctx, r.Client, s.b)
 	if err != nil || len(held) == 0 {
 		return err
 	}
-	n.Within(leftoverCheck) // what keeps the target need not wake this one
+	n.Within(leftoverCheck) // a change of the objects that keep the target may not wake this benchmark
 	since := cmp.Or(s.b.DeletionTimestamp, s.b.Status.CompletionTime)
 	if left > 0 && (since == nil || s.now.Sub(since.Time) < deletePatience+shutdownOf(s.b)) {
 		return nil
@@ -187,7 +184,7 @@ func (r *Reconciler) endHold(ctx context.Context, s *scope, left time.Duration, 
 	return r.giveBack(ctx, held)
 }
 
-// acquireAll takes every key, or none but those to keep.
+// acquireAll takes the Leases of all keys, or only keeps those of the keys in keep.
 func (r *Reconciler) acquireAll(ctx context.Context, s *scope, keep []string) (queuePlace, error) {
 	place, err := s.eachKey(ctx, r.leaseHolder)
 	if err == nil && place.Position == 0 {
@@ -196,7 +193,7 @@ func (r *Reconciler) acquireAll(ctx context.Context, s *scope, keep []string) (q
 	if err != nil || place.Position == 0 {
 		return place, err
 	}
-	// Past the cache: what was taken a moment ago is not yet in it.
+	// Read past the cache: it may not have the newest Leases yet.
 	held, err := r.leasesOf(ctx, r.Reader, s.b)
 	if err != nil {
 		return queuePlace{}, err
@@ -206,8 +203,8 @@ func (r *Reconciler) acquireAll(ctx context.Context, s *scope, keep []string) (q
 	}))
 }
 
-// eachKey asks who else uses each part of the target, up to the first that somebody does. The
-// order of the keys is the same for everybody: two runs cannot wait for each other.
+// eachKey asks for the holder of each key of the target, up to the first key that another run holds. All runs ask in
+// the same order of keys, so two runs cannot wait for each other.
 func (s *scope) eachKey(
 	ctx context.Context, ask func(ctx context.Context, s *scope, key string) (holder, error),
 ) (queuePlace, error) {
@@ -219,13 +216,13 @@ func (s *scope) eachKey(
 	return queuePlace{}, nil
 }
 
-// holder is who has a target, as the author of a benchmark that waits for it may see it.
+// holder describes the holder of a target, as far as the author of a waiting benchmark may see it.
 type holder struct {
 	name string // "" = nobody
-	why  string // what it does with it, for a message; "" = not known
+	why  string // what the holder does with the target, for a message; "" = not known
 }
 
-// leaseHolder says who else holds the Lease of a key.
+// leaseHolder returns the other holder of the Lease of a key.
 func (r *Reconciler) leaseHolder(ctx context.Context, s *scope, key string) (holder, error) {
 	held := &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.leaseNamespace(s.b), Name: manifest.LeaseName(key)},
@@ -244,7 +241,7 @@ func (r *Reconciler) placeOf(ctx context.Context, s *scope) (queuePlace, error) 
 	}
 	me := r.entryOf(s.b, s.target.Keys)
 	if i := slices.IndexFunc(list, func(e queueEntry) bool { return e.ID == me.ID }); i >= 0 {
-		me.Turn, me.LastUse = list[i].Turn, list[i].LastUse // as all others see it
+		me.Turn, me.LastUse = list[i].Turn, list[i].LastUse // the same values as for all others
 	} else {
 		me.Turn = turnOf(me, list)
 	}
@@ -256,11 +253,11 @@ func (r *Reconciler) placeOf(ctx context.Context, s *scope) (queuePlace, error) 
 	return place, nil
 }
 
-// contenders are the benchmarks that use one of these keys or wait for it, with their turns. A
-// turn depends on all keys of a benchmark, so that everybody finds the same one: of two that
-// find each other ahead, none would ever run.
+// contenders returns the benchmarks that use one of these keys or wait for it, with their turns. A turn depends on all
+// keys of a benchmark, so that every pass computes the same one: two benchmarks that saw each other ahead would never
+// run.
 func (r *Reconciler) contenders(ctx context.Context, keys []string) ([]queueEntry, error) {
-	byID := map[string]queueEntry{} // one with several keys is found by each of them
+	byID := map[string]queueEntry{} // a benchmark with several keys is found once for each
 	if err := r.addWanting(ctx, byID, keys); err != nil {
 		return nil, err
 	}
@@ -296,8 +293,8 @@ func (r *Reconciler) addWanting(ctx context.Context, byID map[string]queueEntry,
 	return nil
 }
 
-// seen is another benchmark as the author of this one may see it: names and messages of other namespaces are the
-// business of their tenants.
+// seen describes another benchmark as far as the author of this one may see it: names and messages of other namespaces
+// are private to their tenants.
 func (s *scope) seen(b *v1alpha1.NFSBenchmark) holder {
 	h, own := holder{name: "a benchmark of another namespace"}, b.Namespace == s.b.Namespace
 	if own {
@@ -316,7 +313,7 @@ func (s *scope) seen(b *v1alpha1.NFSBenchmark) holder {
 	return h
 }
 
-// wanting are the benchmarks that use a target or wait for it.
+// wanting returns the benchmarks that use a target or wait for it.
 func (r *Reconciler) wanting(ctx context.Context, key string) ([]queueEntry, error) {
 	list := &v1alpha1.NFSBenchmarkList{}
 	err := r.Client.List(ctx, list, client.MatchingFields{IndexTarget: key}, client.UnsafeDisableDeepCopy)
@@ -340,11 +337,11 @@ func (r *Reconciler) entryOf(b *v1alpha1.NFSBenchmark, keys []string) queueEntry
 	}
 }
 
-// maxUses bounds what a manager remembers of turns.
+// maxUses bounds the entries of uses.
 const maxUses = 16_384
 
-// uses remembers when each namespace last got each target. A new manager begins with the oldest benchmark. It is safe
-// for concurrent use.
+// uses remembers when each namespace last got each target. A new manager has no entries and starts with the oldest
+// benchmark. It is safe for concurrent use.
 type uses struct {
 	mu sync.Mutex
 	at map[use]time.Time
@@ -363,7 +360,7 @@ func (u *uses) note(namespace string, keys []string, now time.Time) {
 	}
 }
 
-// last is when a namespace last got one of the targets; zero where it got none.
+// last returns when a namespace last got one of the targets; zero if never.
 func (u *uses) last(namespace string, keys []string) time.Time {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -374,9 +371,10 @@ func (u *uses) last(namespace string, keys []string) time.Time {
 	return last
 }
 
-// wantsTarget reports whether another benchmark counts in the queue at a time: it has not finished, and it has started
-// or could start. One that waits for anything but the target, or whose passes fail, or that is held back or deleted
-// before its start, does not count. Nor does one whose time is over, unless it has a database, which may still write.
+// wantsTarget reports whether another benchmark counts in the queue at that time: it has not finished, and it has
+// started or could start. A benchmark before its start does not count if it waits for anything but the target, if its
+// passes fail, or if it is held back or deleted. A started benchmark does not count once its hold has been over for
+// deletePatience, unless it has a database, which may still write.
 func wantsTarget(o *v1alpha1.NFSBenchmark, now time.Time) bool {
 	switch end := o.Status.HoldEndTime; {
 	case isFinished(o) || isReleased(o):
@@ -391,9 +389,9 @@ func wantsTarget(o *v1alpha1.NFSBenchmark, now time.Time) bool {
 	}
 }
 
-// declaredKeys are those of a target that the spec alone tells: the array, as far as it is named,
-// for which of its addresses a run uses is known when it was asked, and then it is too late to
-// wait; and a database that exists, which two runs must not load at once.
+// declaredKeys returns the keys of a target that the spec alone names: the array, if its address is declared, because
+// the survey finds the addresses of a run too late for the queue; and an existing database, which two runs must not
+// load at once.
 func declaredKeys(b *v1alpha1.NFSBenchmark) []string {
 	var keys []string
 	switch a := b.Spec.Storage.Array; {
@@ -415,9 +413,9 @@ func declaredKeys(b *v1alpha1.NFSBenchmark) []string {
 	return keys
 }
 
-// knownKeys are the keys of another benchmark, from its spec and from what was
-// resolved of it, without reading its volumes again. The addresses that an array names are none of
-// them: nobody takes them, and a tenant may have written them. Where the mount decides, the volume names one.
+// knownKeys returns the keys of another benchmark, from its spec and its resolved status, without reading its volumes
+// again. It leaves out the addresses that an array names: no run takes them as keys, and a tenant may have written
+// them. Where the mount decides, the volume names an address.
 func knownKeys(o *v1alpha1.NFSBenchmark) []string {
 	var keys, addresses []string
 	st := o.Spec.Storage
@@ -448,7 +446,7 @@ func distinct(keys []string) []string {
 	return slices.Compact(keys)
 }
 
-// tridentKey is what is known of the target before Trident has made anything.
+// tridentKey returns the key of the target before Trident has made anything.
 func tridentKey(t *v1alpha1.TridentStorage) string {
 	if t.BackendName != "" {
 		return "backend/" + t.BackendName
@@ -469,9 +467,8 @@ func svmKeys(b *plan.Backend) []string {
 	return []string{svmKey(b.ManagementLIF, b.SVM)}
 }
 
-// keepTarget restores the Leases of a run under way, within its time, that somebody deleted or
-// took. A Lease that it cannot restore does not end the run, but the status names it:
-// another run may share the target.
+// keepTarget restores the Leases of a run under way, within its time, that somebody deleted or took. If it cannot
+// restore a Lease the run goes on, but the status names the Lease: another run may share the target.
 func (r *Reconciler) keepTarget(ctx context.Context, s *scope) error {
 	if end := s.b.Status.HoldEndTime; end != nil && s.now.After(end.Time) {
 		return nil
@@ -486,7 +483,7 @@ func (r *Reconciler) keepTarget(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// acquire takes the Lease of a key, or names who holds it.
+// acquire takes the Lease of a key, or returns its holder.
 func (r *Reconciler) acquire(ctx context.Context, s *scope, key string) (holder, error) {
 	lease := manifest.TargetLease(s.b, r.leaseNamespace(s.b), key, metav1.NewMicroTime(s.now))
 	held := &coordinationv1.Lease{}
@@ -500,9 +497,9 @@ func (r *Reconciler) acquire(ctx context.Context, s *scope, key string) (holder,
 		if !apierrors.IsAlreadyExists(err) {
 			return holder{}, fmt.Errorf("take the lease of %q: %w", key, err)
 		}
-		// Our cache is behind, or does not hold a Lease of somebody else's.
+		// The cache is behind, or does not hold another's Lease.
 		if err := r.Reader.Get(ctx, client.ObjectKeyFromObject(lease), held); err != nil {
-			return holder{name: "another run"}, client.IgnoreNotFound(err) // the next pass knows
+			return holder{name: "another run"}, client.IgnoreNotFound(err) // the next pass finds the holder
 		}
 	case err != nil:
 		return holder{}, fmt.Errorf("read the lease of %q: %w", key, err)
@@ -520,7 +517,7 @@ func (r *Reconciler) acquire(ctx context.Context, s *scope, key string) (holder,
 	return holder{}, nil
 }
 
-// otherHolder names who else uses what a Lease stands for.
+// otherHolder returns the benchmark that holds a Lease, if it is another one.
 func (r *Reconciler) otherHolder(ctx context.Context, s *scope, held *coordinationv1.Lease) (holder, error) {
 	if holderOf(held) == string(s.b.UID) {
 		return holder{}, nil
@@ -528,7 +525,7 @@ func (r *Reconciler) otherHolder(ctx context.Context, s *scope, held *coordinati
 	if held.Labels[manifest.LabelManagedBy] != manifest.ManagedBy {
 		return holder{name: "Lease " + held.Namespace + "/" + held.Name + ", which is not ours"}, nil
 	}
-	// Its benchmark may be gone, or have given it up.
+	// The holder may be gone, or may have released the target.
 	list, err := r.withUID(ctx, holderOf(held))
 	i := slices.IndexFunc(list, func(b v1alpha1.NFSBenchmark) bool { return !isReleased(&b) })
 	if err != nil || i < 0 {
@@ -543,7 +540,7 @@ func (r *Reconciler) leaseNamespace(b *v1alpha1.NFSBenchmark) string {
 	return cmp.Or(r.LeaseNamespace, b.Namespace)
 }
 
-// releaseLeases gives up every target that the benchmark holds.
+// releaseLeases releases every target that the benchmark holds.
 func (r *Reconciler) releaseLeases(ctx context.Context, b *v1alpha1.NFSBenchmark) error {
 	held, err := r.leasesOf(ctx, r.Client, b)
 	if err != nil {
@@ -552,7 +549,7 @@ func (r *Reconciler) releaseLeases(ctx context.Context, b *v1alpha1.NFSBenchmark
 	return r.giveBack(ctx, held)
 }
 
-// leasesOf are those that the benchmark holds.
+// leasesOf returns the Leases that the benchmark holds.
 func (r *Reconciler) leasesOf(ctx context.Context, from client.Reader,
 	b *v1alpha1.NFSBenchmark,
 ) ([]coordinationv1.Lease, error) {
@@ -563,7 +560,7 @@ func (r *Reconciler) leasesOf(ctx context.Context, from client.Reader,
 		return nil, fmt.Errorf("list leases: %w", err)
 	}
 	return slices.DeleteFunc(list.Items, func(l coordinationv1.Lease) bool {
-		return holderOf(&l) != string(b.UID) // somebody took it by hand, our labels and all
+		return holderOf(&l) != string(b.UID) // somebody changed the holder by hand and left our labels
 	}), nil
 }
 
@@ -578,22 +575,22 @@ func (r *Reconciler) giveBack(ctx context.Context, held []coordinationv1.Lease) 
 	return nil
 }
 
-// queueEntry is one run that wants its targets, or uses them.
+// queueEntry is a run that waits for its targets or uses them.
 type queueEntry struct {
 	ID      string   // unique, such as a UID
 	Name    string   // for people, namespace/name
-	Keys    []string // of the targets
+	Keys    []string // keys of the targets
 	Created time.Time
 	Active  bool // uses its targets now
-	Turn    int  // how many of its namespace wait before it for the same targets
+	Turn    int  // number of its namespace's benchmarks that wait before it for the same targets
 	// LastUse is when its namespace last got a target.
 	LastUse   time.Time
-	benchmark *v1alpha1.NFSBenchmark // not to be changed
+	benchmark *v1alpha1.NFSBenchmark // must not be changed
 }
 
-// turnOf counts the older benchmarks of the namespace of e that wait for one of its targets.
-// The first of each namespace comes before the second of any, so that a namespace with a hundred
-// benchmarks does not keep others from the target for a hundred runs.
+// turnOf counts the older benchmarks of the namespace of e that wait for one of its targets. The first benchmark of
+// each namespace comes before the second of any, so that a namespace with a hundred benchmarks does not keep the target
+// for a hundred runs.
 func turnOf(e queueEntry, all []queueEntry) int {
 	namespace, _, _ := strings.Cut(e.Name, "/")
 	n := 0
@@ -610,15 +607,15 @@ func shareTarget(a, b queueEntry) bool {
 	return slices.ContainsFunc(a.Keys, func(k string) bool { return slices.Contains(b.Keys, k) })
 }
 
-// queuePlace is where a run stands.
+// queuePlace is the place of a run in the queue.
 type queuePlace struct {
-	Position int32  // 0 = it is its turn
-	Behind   string // name of the run at the head of those before it
-	Why      string // what that does, for a message
+	Position int32  // 0 = the run is next
+	Behind   string // name of the first run ahead
+	Why      string // what the first run ahead does, for a message
 	head     *v1alpha1.NFSBenchmark
 }
 
-// placeAmong says where me stands among others; me may be one of them.
+// placeAmong returns the place of me among others; others may include me.
 func placeAmong(me queueEntry, others []queueEntry) queuePlace {
 	if me.Active {
 		return queuePlace{}
@@ -636,15 +633,15 @@ func placeAmong(me queueEntry, others []queueEntry) queuePlace {
 	return queuePlace{Position: int32(len(ahead)), Behind: ahead[0].Name, head: ahead[0].benchmark} //nolint:gosec // a count of objects
 }
 
-// nextInQueue are the first n of those that wait, in the order of their turns.
+// nextInQueue returns the first n waiting benchmarks, in the order of their turns.
 func nextInQueue(all []queueEntry, n int) []queueEntry {
 	waiting := slices.DeleteFunc(slices.Clone(all), func(e queueEntry) bool { return e.Active })
 	slices.SortFunc(waiting, compareTurns)
 	return waiting[:min(n, len(waiting))]
 }
 
-// compareTurns is a total order: the active ones; then the first of each namespace, of these
-// the namespace that got a target least recently; then the second of each.
+// compareTurns is a total order: first the active benchmarks; then the first of each namespace, ordered by when the
+// namespace last got a target, the oldest first; then the second of each.
 func compareTurns(a, b queueEntry) int {
 	switch {
 	case a.Active && !b.Active:

@@ -21,7 +21,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/trident"
 )
 
-// resolve finds out where the storage is.
+// resolve finds the storage of the run.
 func (r *Reconciler) resolve(ctx context.Context, s *scope) (next, error) {
 	switch st := s.b.Spec.Storage; {
 	case st.Export != nil:
@@ -29,8 +29,7 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) (next, error) {
 		s.target = t
 		return next{}, err
 	case s.b.Status.StartTime != nil && isForeign(s.b):
-		// The load follows its plan. If the volume changes meanwhile, the load
-		// reports errors of its own.
+		// The load follows its plan. If the volume changes meanwhile, the load reports errors.
 		s.target = &plan.Target{Keys: knownKeys(s.b), ClaimName: claimOf(s.b)}
 		if rs := s.b.Status.Resolved; rs != nil {
 			s.target.Paths, s.target.VolumeName, s.target.Export = rs.Paths, rs.VolumeName, rs.Export
@@ -39,8 +38,8 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) (next, error) {
 	case st.Claim != nil:
 		return r.resolveClaim(ctx, s)
 	case st.Trident != nil:
-		// Where it is, is known once it is provisioned. What an earlier pass found
-		// is left out: nobody may hold an address and wait for the array behind it.
+		// The address is known only after provisioning. Leave out the address of an earlier pass: no run may hold an address
+		// while it waits for the array behind it.
 		s.target = &plan.Target{Keys: append(declaredKeys(s.b), tridentKey(st.Trident)), ClaimName: claimOf(s.b)}
 		if b, is := s.policy.Backend(st.Trident.BackendName); is {
 			s.target.Keys = append(s.target.Keys, svmKey(b.ManagementLIF, b.SVM))
@@ -50,7 +49,7 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) (next, error) {
 		s.target = &plan.Target{Keys: append(declaredKeys(s.b), classKey(st.StorageClass.Name)), ClaimName: claimOf(s.b)}
 		return next{}, nil
 	default:
-		// The addresses of an embedded server exist once it is provisioned.
+		// The addresses of an embedded server exist only after provisioning.
 		s.target = &plan.Target{
 			Export: manifest.ServerExport,
 			Keys:   append(declaredKeys(s.b), "embedded/"+s.b.Namespace+"/"+s.b.Name),
@@ -68,11 +67,10 @@ func exportTarget(b *v1alpha1.NFSBenchmark) (*plan.Target, error) {
 	return t, choosePaths(b, t)
 }
 
-// choosePaths takes the paths in use from the addresses of a target. Where an
-// array knows more of them they are chosen once it was asked.
+// choosePaths selects the paths in use from the addresses of a target. If an array may know more addresses, the paths
+// are chosen after the survey.
 //
-// A volume that exists, or that a class or Trident gives, says itself which address the
-// kernel mounts.
+// An existing volume, and one of a class or of Trident, itself names the address that the kernel mounts.
 func choosePaths(b *v1alpha1.NFSBenchmark, t *plan.Target) error {
 	if plan.MountDecides(b.Spec.Protocol) && isForeign(b) {
 		if len(t.Addresses) > 0 {
@@ -107,7 +105,7 @@ func (r *Reconciler) resolveClaim(ctx context.Context, s *scope) (next, error) {
 	t := &plan.Target{ClaimName: claimOf(s.b), VolumeName: pvc.Spec.VolumeName}
 	t.Keys = append(declaredKeys(s.b), "claim/"+s.b.Namespace+"/"+name)
 	if t.ClaimName != "" && s.b.Spec.Protocol.Client == bench.ClientKernel && !hasSurvey(s.b) {
-		// A class with late binding binds only when our pod asks for it.
+		// A class with late binding binds only when a pod mounts the claim.
 		if pvc.Status.Phase == corev1.ClaimBound {
 			keys, err := r.volumeKeys(ctx, t.VolumeName)
 			if err != nil {
@@ -129,8 +127,8 @@ func (r *Reconciler) resolveClaim(ctx context.Context, s *scope) (next, error) {
 	return n, err
 }
 
-// volumeKeys are those of a volume that the kernel mounts: two claims, or a claim and an export,
-// may be the same files. They are nil where the operator may not read volumes.
+// volumeKeys returns the keys of a volume that the kernel mounts: two claims, or a claim and an export, may be the same
+// files. It returns nil if the operator may not read volumes.
 func (r *Reconciler) volumeKeys(ctx context.Context, name string) ([]string, error) {
 	pv := &corev1.PersistentVolume{}
 	err := r.Reader.Get(ctx, client.ObjectKey{Name: name}, pv)
@@ -169,7 +167,7 @@ func (r *Reconciler) resolveVolume(ctx context.Context, s *scope) (next, error) 
 	case ok:
 		t.Export, t.Addresses = export, []string{server}
 	case s.b.Spec.Storage.StorageClass != nil && pv.Spec.CSI != nil && plan.MountDecides(s.b.Spec.Protocol) &&
-		!hasSurvey(s.b): // the mount will say which server it is, and whether it is NFS
+		!hasSurvey(s.b): // the mount will show the server and whether it is NFS
 		t.Keys = append(t.Keys, volumeKey(pv.Spec.CSI))
 		return next{}, nil
 	case isTrident(pv):
@@ -186,17 +184,16 @@ func (r *Reconciler) resolveVolume(ctx context.Context, s *scope) (next, error) 
 	return next{}, volumePaths(s.b, t)
 }
 
-// isTrident says that Trident made the volume.
+// isTrident reports whether Trident made the volume.
 func isTrident(pv *corev1.PersistentVolume) bool {
 	return pv.Spec.CSI != nil && pv.Spec.CSI.Driver == trident.Driver
 }
 
-// followTrident goes from a PersistentVolume by Trident's own objects to the
-// export, and fills the target. What is not there yet, and may come, is reported as
-// a fact; what will not is the error, and the user's.
+// followTrident finds the export of a PersistentVolume in Trident's own objects, and fills the target. It returns a
+// fact for a value that is missing and may still come, and an error for one that only the user can correct.
 //
-// The address is that which the backend has now, because that is what Trident
-// mounts; what the volume recorded when it was made is a hint only.
+// It uses the current address of the backend, because Trident mounts that one; the address that the volume recorded at
+// its creation is only a hint.
 func (r *Reconciler) followTrident(ctx context.Context, s *scope, pv *corev1.PersistentVolume,
 	namespace string,
 ) (*fact, error) {
@@ -241,7 +238,7 @@ func (r *Reconciler) followTrident(ctx context.Context, s *scope, pv *corev1.Per
 	if err := unfit(s.b, pv, v, *b); err != nil {
 		return nil, err
 	}
-	s.storage = &fact{OK: true, Reason: v1alpha1.ReasonProvisioned} // so that the next gap begins anew
+	s.storage = &fact{OK: true, Reason: v1alpha1.ReasonProvisioned} // so that the next wait starts anew
 	s.attachedOnly = v.AttachedOnly(*b)
 	t := s.target
 	t.Export, t.Addresses, t.VolumeName = v.NFSPath, []string{address}, v.Name
@@ -252,7 +249,7 @@ func (r *Reconciler) followTrident(ctx context.Context, s *scope, pv *corev1.Per
 	return nil, nil
 }
 
-// unfit is why a volume that there is, and works, cannot serve the benchmark.
+// unfit explains why an existing volume cannot serve the benchmark.
 func unfit(b *v1alpha1.NFSBenchmark, pv *corev1.PersistentVolume, v trident.Volume, backend trident.Backend) error {
 	if v.AttachedOnly(backend) && !plan.NeedsVolume(b) {
 		return invalid(preflight.ExportPolicyDenies, "the backend of volume %s has autoExportPolicy: %s use a backend with "+
@@ -261,18 +258,17 @@ func unfit(b *v1alpha1.NFSBenchmark, pv *corev1.PersistentVolume, v trident.Volu
 	if err := checkPlacement(b.Spec.Storage.Trident, backend.Unplaceable); err != nil {
 		return err
 	}
-	if b.Spec.Storage.Claim != nil || len(pv.Spec.MountOptions) > 0 { // with these, its class was looked at
+	if b.Spec.Storage.Claim != nil || len(pv.Spec.MountOptions) > 0 { // with these, its class was checked
 		return nil
 	}
 	return checkVersion(b, pv.Spec.StorageClassName, []string{v.MountOptions})
 }
 
-// gapOf is what an object of Trident's does not say: it may come to say it.
+// gapOf returns the fact for a value that an object of Trident does not have yet.
 func gapOf(reason string, unread error) *fact { return &fact{Reason: reason, Message: unread.Error()} }
 
-// tridentVolume finds the TridentVolume of a name: in the namespace where
-// Trident should be, else wherever it is, as far as that may be asked. It is
-// nil where there is none.
+// tridentVolume returns the TridentVolume of that name: from the namespace of Trident, or from any namespace if the
+// operator may list them. It returns nil if there is none.
 func (r *Reconciler) tridentVolume(ctx context.Context, name, namespace string) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(trident.Kind(trident.KindVolume))
@@ -289,7 +285,7 @@ func (r *Reconciler) tridentVolume(ctx context.Context, name, namespace string) 
 	case everywhere == nil && len(list.Items) > 0:
 		return &list.Items[0], nil
 	case apierrors.IsForbidden(err):
-		return nil, tridentError(err, namespace) // the namespace it should be in is what matters
+		return nil, tridentError(err, namespace) // report the error of the expected namespace
 	case everywhere != nil && !apierrors.IsForbidden(everywhere):
 		return nil, tridentError(everywhere, namespace)
 	default:
@@ -315,7 +311,7 @@ func (r *Reconciler) tridentBackendOf(ctx context.Context, v trident.Volume) (*t
 	return &b, nil, nil
 }
 
-// findBackend finds a TridentBackend by its names; nil where there is none.
+// findBackend returns the TridentBackend with a matching name or UUID; nil if there is none.
 func (r *Reconciler) findBackend(
 	ctx context.Context, namespace string, is func(name, uuid string) bool,
 ) (*unstructured.Unstructured, error) {
@@ -336,8 +332,8 @@ func tridentList(kind string) *unstructured.UnstructuredList {
 	return list
 }
 
-// tridentError explains why Trident's objects cannot be had. What only the user can fix is an error
-// of the spec.
+// tridentError explains why Trident's objects cannot be used. A problem that only the user can fix becomes an error of
+// the spec.
 func tridentError(err error, namespace string) error {
 	switch {
 	case meta.IsNoMatchError(err):

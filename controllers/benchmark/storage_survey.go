@@ -20,11 +20,11 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// survey has the array asked, once for the whole run, chooses the paths by what
-// it says, and refuses a run that something stands against.
+// survey runs the survey of the array once for the whole run, chooses the paths by the answer, and refuses a run that
+// fails a check.
 //
-// The operator itself talks to no array and reads no Secret: a Job does, and
-// publishes the answer beside the results.
+// The operator itself connects to no array and reads no Secret: a Job does, and publishes the answer beside the
+// results.
 func (r *Reconciler) survey(ctx context.Context, s *scope) (next, error) {
 	if s.b.Spec.Storage.Array == nil {
 		return next{}, nil
@@ -54,8 +54,8 @@ func (r *Reconciler) survey(ctx context.Context, s *scope) (next, error) {
 	return s.checkAll()
 }
 
-// askedSource is the array of a run under way whose address only Trident told,
-// before the start: as the survey was asked to ask it.
+// askedSource returns the source of the array for a run under way, from the request of its survey, if only Trident
+// named the address of the array.
 func (r *Reconciler) askedSource(ctx context.Context, s *scope) (runfile.Source, bool, error) {
 	cm, err := r.findConfigMap(ctx, s, s.names.Survey)
 	if err != nil || cm == nil {
@@ -69,7 +69,7 @@ func (r *Reconciler) askedSource(ctx context.Context, s *scope) (runfile.Source,
 	if sv := s.target.Survey; sv != nil && sv.Volume != nil {
 		q.Source.Volume = sv.Volume.Name
 	}
-	return q.Source, broken == nil, nil // without it, a plan that is lost cannot be made again
+	return q.Source, broken == nil, nil // without the source a lost plan cannot be made again
 }
 
 func noAddress() error {
@@ -77,14 +77,13 @@ func noAddress() error {
 		"spec.storage.array.ontap needs managementLIF and svm: the volume is not one of Trident's, which would tell them")
 }
 
-// mountExport brings the export into a volume of our own once an array has told
-// by which address.
+// mountExport creates the PersistentVolume of the export after the survey has found the address.
 func (r *Reconciler) mountExport(ctx context.Context, s *scope) (next, error) {
 	if s.b.Spec.Storage.Export == nil || s.target.ClaimName != s.names.Claim || !hasSurvey(s.b) {
 		return next{}, nil
 	}
 	if len(s.target.Paths) == 0 {
-		return next{}, nil // a run under way of which nothing is left but its pods
+		return next{}, nil // a run under way that has lost everything but its pods
 	}
 	s.storage = &fact{Reason: v1alpha1.ReasonProvisioning}
 	n, err := r.provisionVolume(ctx, s)
@@ -94,7 +93,7 @@ func (r *Reconciler) mountExport(ctx context.Context, s *scope) (next, error) {
 	return n, err
 }
 
-// askArray fills the target with what the array says.
+// askArray fills the target with the answer of the array.
 func (r *Reconciler) askArray(ctx context.Context, s *scope) (next, error) {
 	sv, err := r.knownSurvey(ctx, s)
 	rs := s.b.Status.Resolved
@@ -103,14 +102,13 @@ func (r *Reconciler) askArray(ctx context.Context, s *scope) (next, error) {
 	case err != nil:
 		return next{}, err
 	case started && (sv == nil || sv.IsMoving() || sv.Problem != nil):
-		// Whatever stands there now: the run began with an answer, and nobody
-		// moves a volume under it.
+		// Ignore the current survey: the run began with an answer, and nobody moves a volume under it.
 		s.target.Paths = rs.Paths
 		return next{}, nil
 	case sv == nil || sv.IsMoving():
 		return r.awaitSurvey(ctx, s, sv)
 	case sv.Problem != nil:
-		known := []string{ // the word comes out of a pod, and a condition takes no other
+		known := []string{ // a pod wrote the word, and a condition takes no other
 			runfile.SurveyUnreachable, runfile.SurveyRefused, runfile.SurveyUntrusted, runfile.SurveyNoVolume,
 			runfile.SurveyMoveFailed,
 		}
@@ -143,8 +141,7 @@ func (r *Reconciler) askArray(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
-// knownSurvey is what the array has said: as the plan has it, which is what the
-// run goes by, else as it was published. Nil is that nothing is known yet.
+// knownSurvey returns the survey in the plan, which the run uses, or else the published one; nil if there is none yet.
 func (r *Reconciler) knownSurvey(ctx context.Context, s *scope) (*runfile.Survey, error) {
 	p, err := r.knownPlan(ctx, s)
 	if err != nil {
@@ -167,7 +164,7 @@ func (r *Reconciler) publishedSurvey(ctx context.Context, s *scope) (*runfile.Su
 	}
 	sv, err := runfile.ReadSurvey(strings.NewReader(text))
 	if err != nil {
-		// What a pod wrote does not get better by reading it again.
+		// A second read of what a pod wrote would fail too.
 		sv = runfile.Survey{Problem: &runfile.SurveyProblem{Reason: runfile.SurveyFailed, Message: fmt.Sprintf(
 			"what Job %s published cannot be read: %v",
 			s.names.Survey, err)}}
@@ -175,7 +172,7 @@ func (r *Reconciler) publishedSurvey(ctx context.Context, s *scope) (*runfile.Su
 	return &sv, nil
 }
 
-// ensureSurvey makes the Job, and before it all that it needs to publish.
+// ensureSurvey creates the Job, and first everything that the Job needs to publish.
 func (r *Reconciler) ensureSurvey(ctx context.Context, s *scope) (*batchv1.Job, error) {
 	job, want := manifest.SurveyJob(s.b, r.Images), manifest.SurveyJob(s.b, r.Images)
 	err := pass.Read(ctx, r.Client, r.Reader, job)
@@ -215,14 +212,14 @@ func surveyRequest(s *scope) (string, error) {
 	return text.String(), nil
 }
 
-// surveyFails ends the run for what was found, or could not be.
+// surveyFails ends the run because of a finding of the survey, or because the survey failed.
 func (s *scope) surveyFails(reason, message string) (next, error) {
 	s.preflight = &fact{Reason: reason, Message: message}
 	return s.fail(reason, message)
 }
 
-// wrongMount says that the kernel mounts another address than is asked for. Of
-// a claim, and of Trident, the volume itself says which it is.
+// wrongMount describes why the kernel does not mount the address that the spec asks for; "" if it does. The volume of a
+// claim or of Trident itself names the address.
 func wrongMount(b *v1alpha1.NFSBenchmark, t *plan.Target) string {
 	if b.Spec.Protocol.Client != bench.ClientKernel || !isForeign(b) || b.Spec.Protocol.Paths == nil ||
 		len(t.Paths) == 0 {
@@ -242,7 +239,7 @@ func wrongMount(b *v1alpha1.NFSBenchmark, t *plan.Target) string {
 		t.Paths[0].Path, strings.ToLower(string(want)), better[0].Path)
 }
 
-// checkAll looks at the spec and at what the array said.
+// checkAll checks the spec against the answer of the array.
 func (s *scope) checkAll() (next, error) {
 	for _, c := range preflight.Check(preflight.Input{Benchmark: s.b, Target: *s.target}) {
 		if c.Message != "" {
@@ -260,9 +257,8 @@ func (s *scope) checkAll() (next, error) {
 	return next{}, nil
 }
 
-// reportMove says, before the survey Job is deleted, that a move goes on in the
-// array that nobody waits for any more. The event is sent at once: the pass may end
-// before its other events are.
+// reportMove reports, before the survey Job is deleted, that a move goes on in the array although nobody waits for it.
+// It sends the event at once, because the pass may end before it sends its other events.
 func (r *Reconciler) reportMove(ctx context.Context, s *scope) (next, error) {
 	if !hasSurvey(s.b) {
 		return next{}, nil
@@ -284,9 +280,8 @@ func (r *Reconciler) reportMove(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
-// awaitSurvey starts the Job that asks the array, and follows it until it has
-// published, or cannot. Its program ends well only when it has published, so
-// that a pod that failed has not.
+// awaitSurvey starts the survey Job, and waits until the Job has published or has failed. The program exits with 0 only
+// after it has published, so a failed pod has published nothing.
 func (r *Reconciler) awaitSurvey(ctx context.Context, s *scope, moving *runfile.Survey) (next, error) {
 	job, err := r.ensureSurvey(ctx, s)
 	if err != nil {
@@ -299,7 +294,7 @@ func (r *Reconciler) awaitSurvey(ctx context.Context, s *scope, moving *runfile.
 	}
 	end, asked := surveyEnd(s.b, job), job
 	if end != nil {
-		asked = nil // it makes no more pods
+		asked = nil // the Job creates no more pods
 	}
 	t, err := r.troubleOf(ctx, s, asked, pods, plan.SecretName(s.b) != "")
 	if err != nil {
@@ -308,7 +303,7 @@ func (r *Reconciler) awaitSurvey(ctx context.Context, s *scope, moving *runfile.
 	if t != nil && t.Fatal {
 		return s.surveyFails(t.Reason, t.Message+moveLeft(moving))
 	}
-	running := func(p corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning } // it may yet publish
+	running := func(p corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning } // the pod may still publish
 	if end != nil && s.now.Sub(end.at) >= watchDelay && !slices.ContainsFunc(pods, running) {
 		return s.surveyFails(end.reason, end.message+moveLeft(moving))
 	}
@@ -318,8 +313,7 @@ func (r *Reconciler) awaitSurvey(ctx context.Context, s *scope, moving *runfile.
 	return waitFor(soon), nil
 }
 
-// asking records what is waited for. How far a move is changes all the time and
-// is not part of it.
+// asking records what the run waits for. The progress of a move changes all the time and is not part of it.
 func (s *scope) asking(moving *runfile.Survey) {
 	s.waiting = &fact{Reason: v1alpha1.ReasonSurveying, Message: "asking the array"}
 	if source, ok := plan.ArraySource(s.b, *s.target); ok {
@@ -335,7 +329,7 @@ func (s *scope) asking(moving *runfile.Survey) {
 	s.surveying = s.waiting
 }
 
-// volumeName is what people call the volume that is to be moved.
+// volumeName returns the name of the volume to be moved, for people.
 func (s *scope) volumeName() string {
 	if b := s.target.Backend; b != nil && b.Volume != "" {
 		return b.Volume
@@ -343,8 +337,7 @@ func (s *scope) volumeName() string {
 	return s.target.Export
 }
 
-// surveyEnd is why a Job that has ended published nothing; nil while it has not
-// ended.
+// surveyEnd returns why a Job that has ended published nothing; nil while the Job runs.
 func surveyEnd(b *v1alpha1.NFSBenchmark, job *batchv1.Job) *jobEnding {
 	end := jobEnd(job)
 	switch {
@@ -362,7 +355,7 @@ func surveyEnd(b *v1alpha1.NFSBenchmark, job *batchv1.Job) *jobEnding {
 	return end
 }
 
-// moveLeft says what goes on after a survey that broke off.
+// moveLeft describes the move that goes on after a survey that broke off.
 func moveLeft(moving *runfile.Survey) string {
 	if moving == nil {
 		return ""
@@ -373,9 +366,8 @@ func moveLeft(moving *runfile.Survey) string {
 
 const heldBack = "held back by spec.suspend: set it to false to start"
 
-// hold keeps a suspended run from starting. One that is under way is stopped
-// by the load phase, which alone can save what it measured: also where the
-// record that it is was lost to the very change that suspends it.
+// hold keeps a suspended run from starting. The load phase stops a run under way, because only it can save the
+// measurements. hold therefore also looks for the load Job: the pass that created it may not have recorded the start.
 func (r *Reconciler) hold(ctx context.Context, s *scope) (next, error) {
 	s.stage = v1alpha1.PhasePending
 	if !s.b.Spec.Suspend || s.b.Status.StartTime != nil {
@@ -398,16 +390,15 @@ func (r *Reconciler) hold(ctx context.Context, s *scope) (next, error) {
 	return s.wait(v1alpha1.ReasonSuspended, heldBack, 0)
 }
 
-// forgetSurvey stops a survey before it moves a volume that somebody else may
-// measure by then, and what the array has said: that need not be so any more
-// when the run is resumed.
+// forgetSurvey stops a survey before it moves a volume that somebody else may soon measure. It also drops the answer of
+// the array, which may be outdated when the run is resumed.
 func (r *Reconciler) forgetSurvey(ctx context.Context, s *scope) (next, error) {
 	s.surveying = &fact{Reason: v1alpha1.ReasonSuspended, Message: "the array is asked when the run is resumed"}
 	return pass.Run(ctx, s, []phase{r.reportMove, r.remove, r.stopSurvey, r.removeResult})
 }
 
-// stopSurvey waits for the pod of a survey whose Job is gone: it could still
-// begin to move the volume, and publish. Then it removes the plan, which has the answer.
+// stopSurvey waits for the pod of a survey whose Job is gone: the pod could still begin to move the volume, and
+// publish. Then it removes the plan, which contains the answer.
 func (r *Reconciler) stopSurvey(ctx context.Context, s *scope) (next, error) {
 	pods, err := r.podsOf(ctx, s.b, manifest.ComponentSurvey)
 	if err == nil && len(pods) == 0 {

@@ -21,19 +21,19 @@ import (
 	"github.com/nfsbench/nfsbench/internal/trident"
 )
 
-// tridentState is what Trident does, as far as it can be seen.
+// tridentState is the state of Trident, as far as the operator can see it.
 type tridentState struct {
 	runs       bool          // a pod of it is available
-	down       string        // why it does not run; empty = it runs, or that is not known
+	down       string        // why it does not run; empty = it runs, or the reason is not known
 	starts     bool          // it is down, and its program runs and is not ready
 	patience   time.Duration // how long a run waits for it, in this state
-	changed    time.Time     // when it came into this state; zero = not known
+	changed    time.Time     // when this state began; zero = not known
 	worksOn    string        // another backend configuration, in words
-	worksSince time.Time     // not before this, the newest of them
-	retries    string        // another that failed, which it works on now and then; its status does not tell when
+	worksSince time.Time     // the newest creation time of these configurations: Trident began no earlier
+	retries    string        // another that failed and that Trident retries now and then; its status does not show when
 }
 
-// work says what keeps Trident busy, or may; "" where nothing is known to.
+// work describes what keeps Trident busy, or may; "" if nothing is known.
 func (t tridentState) work() string {
 	switch {
 	case t.worksOn != "":
@@ -45,8 +45,8 @@ func (t tridentState) work() string {
 	}
 }
 
-// holds says that a volume waits for something else that Trident does, and what that is, or why Trident
-// does nothing; unanswered is that of a call.
+// holds reports whether a volume waits for other work of Trident, and returns that work or the reason why Trident is
+// down. unanswered reports that a call to Trident has no answer.
 func (t tridentState) holds(unanswered bool) (held bool, why string) {
 	switch {
 	case t.down != "":
@@ -58,15 +58,15 @@ func (t tridentState) holds(unanswered bool) (held bool, why string) {
 	}
 }
 
-// tridentSeen remembers since when Trident has been in a state that Kubernetes does not date, as when
-// its Deployment is gone. It is safe for concurrent use.
+// tridentSeen remembers since when Trident has been in a state that has no time in Kubernetes, such as a missing
+// Deployment. It is safe for concurrent use.
 type tridentSeen struct {
 	mu          sync.Mutex
 	patience    time.Duration // of that state
 	first, last time.Time
 }
 
-// since is when a state with this patience was first seen. What nobody looked at for long is new.
+// since returns when a state with this patience was first seen. A state that was not checked for long counts as new.
 func (t *tridentSeen) since(patience time.Duration, now time.Time) time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -77,7 +77,7 @@ func (t *tridentSeen) since(patience time.Duration, now time.Time) time.Time {
 	return t.first
 }
 
-// dates gives a state that Kubernetes does not date the time at which it was first seen.
+// dates sets the time at which a state was first seen, for a state that has no time in Kubernetes.
 func (t *tridentSeen) dates(state tridentState, now time.Time) tridentState {
 	if first := t.since(state.patience, now); state.down != "" && !state.starts {
 		state.changed = first
@@ -85,11 +85,11 @@ func (t *tridentSeen) dates(state tridentState, now time.Time) tridentState {
 	return state
 }
 
-// maxBackendConfigs bounds how many backend configurations are looked at, and maxControllers how many
-// pods of Trident's controller: it has one, and those that were evicted stay.
+// maxBackendConfigs bounds the backend configurations that are read, and maxControllers the pods of Trident's
+// controller: it has one, and evicted pods stay.
 const maxBackendConfigs, maxControllers = 1000, 500
 
-// lookAtTrident finds out what Trident does while it reports nothing.
+// lookAtTrident finds what Trident does while it reports nothing.
 func (r *Reconciler) lookAtTrident(ctx context.Context, s *scope) (tridentState, error) {
 	t, named, err := r.lookAtController(ctx)
 	if err != nil {
@@ -104,14 +104,14 @@ func (r *Reconciler) lookAtTrident(ctx context.Context, s *scope) (tridentState,
 		u := &list.Items[i]
 		c, err := trident.ReadBackendConfig(u)
 		if err == nil && c.Taken && !named {
-			t.down, t.patience = "", tridentPatience // it was there, and its Deployment has another name
+			t.down, t.patience = "", tridentPatience // Trident was there, and its Deployment has another name
 		}
 		if err != nil || !c.Taken || isOurs(s.b, u) {
 			continue
 		}
 		what := fmt.Sprintf("TridentBackendConfig %s/%s", u.GetNamespace(), u.GetName())
 		if u.GetLabels()[manifest.LabelManagedBy] == manifest.ManagedBy {
-			what = "the backend of another benchmark" // its name is not shown to other tenants
+			what = "the backend of another benchmark" // other tenants may not see its name
 		}
 		switch {
 		case c.IsWorkedOn():
@@ -123,8 +123,8 @@ func (r *Reconciler) lookAtTrident(ctx context.Context, s *scope) (tridentState,
 	return r.tridentSeen.dates(t, s.now), nil
 }
 
-// lookAtController finds out whether Trident's controller runs. What it says is certain unless the
-// Deployment is not there and the pods may not be seen: then it may have another name.
+// lookAtController finds whether Trident's controller runs. The answer is certain unless the Deployment is missing and
+// the operator may not read the pods: the Deployment may then have another name.
 func (r *Reconciler) lookAtController(ctx context.Context) (t tridentState, certain bool, err error) {
 	t, d := tridentState{patience: tridentPatience}, &appsv1.Deployment{}
 	err = r.Reader.Get(ctx, client.ObjectKey{Namespace: r.TridentNamespace, Name: trident.Deployment}, d)
@@ -152,10 +152,10 @@ func (r *Reconciler) lookAtController(ctx context.Context) (t tridentState, cert
 	return inPods(t, d, pods.Items), true, nil
 }
 
-// availability says whether a Deployment has pods that are ready, and since when. Its pods are not ready
-// while Trident starts.
+// availability returns whether a Deployment has ready pods, and since when. Its pods are not ready while Trident
+// starts.
 func availability(d *appsv1.Deployment) tridentState {
-	t := tridentState{runs: d.Status.AvailableReplicas > 0, patience: tridentPatience} // scaled to 0 it is available still
+	t := tridentState{runs: d.Status.AvailableReplicas > 0, patience: tridentPatience} // scaled to 0 stays Available
 	said, refused := "", ""
 	for _, c := range d.Status.Conditions {
 		about := ": " + strings.TrimSuffix(c.Message, ".")
@@ -181,14 +181,14 @@ func availability(d *appsv1.Deployment) tridentState {
 	return t
 }
 
-// inPods corrects what a Deployment, or that there is none, says about a Trident that is down.
+// inPods corrects by its pods the state of a Trident whose Deployment is missing or not available.
 func inPods(said tridentState, d *appsv1.Deployment, pods []corev1.Pod) tridentState {
 	t := said
 	for i := range pods {
 		p := &pods[i]
 		why, creates := notRunning(p)
 		switch {
-		case p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodFailed: // another takes its place
+		case p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodFailed: // another pod replaces it
 		case why == "" && d.Name == "":
 			return tridentState{runs: true, patience: tridentPatience} // its Deployment has another name
 		case why == "":
@@ -204,8 +204,8 @@ func inPods(said tridentState, d *appsv1.Deployment, pods []corev1.Pod) tridentS
 	return t
 }
 
-// notRunning is why Trident's program does not run in a pod; "" where it does. It may be because its
-// container is created at this moment, which is no fault.
+// notRunning returns why Trident's program does not run in a pod; "" if it runs. creates reports that its container is
+// being created, which is no fault.
 func notRunning(p *corev1.Pod) (why string, creates bool) {
 	for _, c := range p.Status.ContainerStatuses {
 		w, e := c.State.Waiting, c.State.Terminated
@@ -227,8 +227,8 @@ func notRunning(p *corev1.Pod) (why string, creates bool) {
 	return fmt.Sprintf("container %s is not yet created", trident.ControllerContainer), true
 }
 
-// rulesMayGetLost warns of releases of Trident that may lose the export rules of a volume which it admits
-// the nodes to; "" where there is nothing to warn of. The load keeps what was said when it started.
+// rulesMayGetLost returns a warning about a release of Trident that may lose the export rules by which a volume admits
+// the nodes; "" if there is none. A started load keeps the message from its start.
 func (r *Reconciler) rulesMayGetLost(ctx context.Context, s *scope) (string, error) {
 	was := meta.FindStatusCondition(s.b.Status.Conditions, v1alpha1.ConditionStorageProvisioned)
 	switch {

@@ -29,7 +29,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/manifest"
 )
 
-// SetupWithManager registers the reconciler and what wakes it.
+// SetupWithManager registers the reconciler and its watches.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	if err := pass.IndexBenchmarks(context.Background(), mgr, Indexes()); err != nil {
 		return err
@@ -51,7 +51,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		Complete(r.AsReconciler())
 }
 
-// changes are those of a benchmark that a pass looks at. Whoever may label a benchmark must not keep the workers busy.
+// changes passes only those changes of a benchmark that a pass reads. A user who may label a benchmark must not keep
+// the workers busy.
 func changes() predicate.Funcs {
 	return predicate.Funcs{UpdateFunc: func(e ctrlevent.UpdateEvent) bool {
 		was, isOne := e.ObjectOld.(*v1alpha1.NFSBenchmark)
@@ -62,8 +63,7 @@ func changes() predicate.Funcs {
 	}}
 }
 
-// ofLabels finds the benchmark of a pod: load pods belong to a Job, so their
-// owner does not tell.
+// ofLabels finds the benchmark of a pod by its label: a load pod belongs to a Job, so its owner is not the benchmark.
 func (r *Reconciler) ofLabels(ctx context.Context, obj client.Object) []reconcile.Request {
 	list, err := r.withUID(ctx, obj.GetLabels()[manifest.LabelUID])
 	if err != nil {
@@ -91,15 +91,15 @@ func (r *Reconciler) waiting(ctx context.Context, lease client.Object) []reconci
 	return out
 }
 
-// The fields by which the reconciler looks benchmarks up in its cache. Without
-// them each pass would look through all benchmarks there are, finished ones too.
+// Fields by which the reconciler finds benchmarks in its cache. Without them each pass would search all benchmarks,
+// including finished ones.
 const (
-	IndexTarget = "target" // a key of the targets that an unfinished one wants
-	IndexUID    = "uid"    // of one that is not settled
+	IndexTarget = "target" // a key of the targets of an unfinished benchmark
+	IndexUID    = "uid"    // of a benchmark that is not settled
 )
 
-// Indexes gives the values of each field. SetupWithManager adds them to the
-// manager's cache; a client without that cache must offer them itself.
+// Indexes returns the index functions of each field. SetupWithManager adds them to the manager's cache; a client
+// without that cache must provide them itself.
 func Indexes() map[string]client.IndexerFunc {
 	return map[string]client.IndexerFunc{
 		IndexUID: func(obj client.Object) []string {
@@ -118,19 +118,17 @@ func Indexes() map[string]client.IndexerFunc {
 	}
 }
 
-// CacheOptions keep in memory what the operator made and nothing else: a
-// cluster's other pods and ConfigMaps are none of its business. Objects of
-// users, such as their claims, are read past the cache.
+// CacheOptions keeps in memory only the objects that the operator made, and no other pods or ConfigMaps of the cluster.
+// The operator reads objects of users, such as their claims, past the cache.
 //
-// Volumes and classes are read past the cache too, because an operator that may
-// see some namespaces only must not watch them: see ClientOptions. So are
-// Trident's objects, whose kinds need not be there.
+// The operator also reads volumes and classes past the cache, because an operator that may see some namespaces only
+// must not watch them: see ClientOptions. The same holds for Trident's objects, whose kinds may be missing.
 //
-// The cache has only the metadata of ConfigMaps that wake benchmarks, not their contents: anybody
-// can create some with the operator's label. Of benchmarks and suites it has what passes read, and of
-// settled benchmarks what suites and metrics read. Other objects have no managedFields in it.
+// Of ConfigMaps that wake benchmarks the cache holds only the metadata, because anybody can create ConfigMaps with the
+// operator's label. Of benchmarks and suites it holds the fields that passes read, and of settled benchmarks those that
+// suites and metrics read. It drops the managedFields of other objects.
 //
-// No namespaces means all. The Leases' namespace is watched as well.
+// No namespaces means all. The cache also watches the namespace of the Leases.
 func CacheOptions(namespaces []string, leases string) cache.Options {
 	ours := cache.ByObject{
 		Label:     labels.SelectorFromSet(labels.Set{manifest.LabelManagedBy: manifest.ManagedBy}),
@@ -169,7 +167,7 @@ func inNamespaces(names []string) map[string]cache.Config {
 	return out
 }
 
-// ClientOptions belong to CacheOptions.
+// ClientOptions returns the client options that fit CacheOptions.
 func ClientOptions() client.Options {
 	return client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{
 		&corev1.ConfigMap{},

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// maxAnswerBytes bounds one answer of the API server, so that no namespace fills the memory of the
-	// manager: an object may take 1.5 MiB, and whoever may create objects may create thousands.
+	// maxAnswerBytes bounds one answer of the API server, so that no namespace fills the memory of the manager: an object
+	// may take 1.5 MiB, and a user may create thousands of objects.
 	maxAnswerBytes = 16 << 20
-	// maxPageBytes bounds an answer that was asked for in pages. One object has room. Decoded, it can take 25 times
-	// as much: an empty element of a list is 2 bytes on the wire.
+	// maxPageBytes bounds one page of an answer. One object fits. Decoded, a page can take 25 times as much: an empty
+	// element of a list is 2 bytes on the wire.
 	maxPageBytes = 2 << 20
 	pageItems    = 50
 )
@@ -34,8 +34,8 @@ func NewReader(cfg *rest.Config, o client.Options) (client.Reader, error) {
 	return client.New(cfg, o)
 }
 
-// Pages reads into list page by page, and calls use after each page. It ends with an error when
-// there are more than most items. With the reader of NewReader its memory is bounded, if use keeps little.
+// Pages reads into list page by page, and calls use after each page. It returns an error if there are more than most
+// items. With a reader from NewReader its memory is bounded, if use keeps little.
 func Pages(ctx context.Context, from client.Reader, list client.ObjectList, most int, use func() error,
 	which ...client.ListOption,
 ) error {
@@ -63,14 +63,14 @@ func Pages(ctx context.Context, from client.Reader, list client.ObjectList, most
 	}
 }
 
-// MetadataOf is an empty list of the metadata of a kind.
+// MetadataOf returns an empty list of the metadata of a kind.
 func MetadataOf(kind schema.GroupVersionKind) *metav1.PartialObjectMetadataList {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
 	return list
 }
 
-// bounded ends an answer that is too large.
+// bounded cuts off an answer that is too large.
 type bounded struct{ http.RoundTripper }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {

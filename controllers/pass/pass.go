@@ -1,5 +1,5 @@
-// Package pass is what the reconcilers of both kinds do alike in each pass: they run phases
-// that record facts, write the status once, and then send the events.
+// Package pass holds the code that the reconcilers of both kinds share in each pass: it runs phases that record facts,
+// writes the status once, and then sends the events.
 package pass
 
 import (
@@ -27,7 +27,7 @@ import (
 // FieldOwner is the field manager of everything that the operator applies.
 const FieldOwner = client.FieldOwner("nfsbench")
 
-// ConflictDelay lets the cache catch up.
+// ConflictDelay gives the cache time to catch up.
 const ConflictDelay = time.Second
 
 // Fact is one observation with its reason, for a condition.
@@ -43,13 +43,13 @@ type Event struct {
 	Warning              bool
 }
 
-// Next says what follows a phase: the zero value means "go on".
+// Next controls what follows a phase: the zero value means "go on".
 type Next struct {
 	Stop  bool
 	After time.Duration // zero: a watch must wake us up
 }
 
-// Within makes the next pass come after no more than a time.
+// Within limits the time until the next pass.
 func (n *Next) Within(after time.Duration) {
 	if n.After == 0 || n.After > after {
 		n.After = after
@@ -66,8 +66,8 @@ func Run[S any, P ~func(context.Context, S) (Next, error)](ctx context.Context, 
 	return Next{}, nil
 }
 
-// Invalid is a problem that only the user can fix. It ends in the status: returned to
-// controller-runtime it would only be counted as a crash of ours.
+// Invalid is a problem that only the user can fix. It is reported in the status: controller-runtime would only count it
+// as a crash of the operator.
 type Invalid struct {
 	Reason string
 	Err    error
@@ -76,24 +76,22 @@ type Invalid struct {
 func (e *Invalid) Error() string { return e.Err.Error() }
 func (e *Invalid) Unwrap() error { return e.Err }
 
-// ErrStatus is the error of Writer.Finish where the status could not be written.
+// ErrStatus is returned by Writer.Finish if the status could not be written.
 var ErrStatus = errors.New("patch status")
 
-// Writer writes what a pass concluded.
+// Writer writes the result of a pass.
 type Writer struct {
 	Client   client.Client
 	Recorder events.EventRecorder
 }
 
-// Finish writes the status of after, if it changed, and then sends the events. res and err
-// are what the phases ended with. A conflict with another writer is no error: our copy was
-// old, and so was all that the pass concluded from it.
+// Finish writes the status of after, if it changed, and then sends the events. res and err are the result of the
+// phases. A conflict with another writer is no error: the pass worked on an old copy, and the next pass repeats it.
 func (w Writer) Finish(
 	ctx context.Context, before, after client.Object, changed bool, list []Event, res ctrl.Result, err error,
 ) (ctrl.Result, error) {
 	if changed {
-		// With the lock a pass over a copy from before the end of a run cannot undo or date
-		// anew what is settled.
+		// The lock stops a pass over a copy from before the end of a run from undoing or re-dating final conditions.
 		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 		perr := client.IgnoreNotFound(w.Client.Status().Patch(ctx, after, patch))
 		switch {
@@ -111,7 +109,7 @@ func (w Writer) Finish(
 	return res, err
 }
 
-// Emit sends events, with notes cut to what the API server takes.
+// Emit sends events, with notes cut to the longest that the API server accepts.
 func (w Writer) Emit(about runtime.Object, list []Event) {
 	const longest = 1000
 	for _, e := range list {
@@ -126,7 +124,7 @@ func (w Writer) Emit(about runtime.Object, list []Event) {
 	}
 }
 
-// PhaseChanged is the event of a new phase, with the message of the status.
+// PhaseChanged returns the event of a new phase, with the message of the status.
 func PhaseChanged(phase, message string, warning bool) Event {
 	if message == "" {
 		message = "Phase is " + phase
@@ -134,7 +132,7 @@ func PhaseChanged(phase, message string, warning bool) Event {
 	return Event{Reason: phase, Action: "Reconcile", Note: message, Warning: warning}
 }
 
-// Turned is a condition with another status or reason than before; nil where there is none.
+// Turned returns the condition if its status or reason has changed; nil otherwise.
 func Turned(before, after []metav1.Condition, kind string) *metav1.Condition {
 	was, is := meta.FindStatusCondition(before, kind), meta.FindStatusCondition(after, kind)
 	if is != nil && was != nil && was.Status == is.Status && was.Reason == is.Reason {
@@ -146,34 +144,34 @@ func Turned(before, after []metav1.Condition, kind string) *metav1.Condition {
 // Condition is one row of the table of the conditions of a kind.
 type Condition[S any] struct {
 	Type string
-	// State computes the condition. The zero value leaves it as an earlier pass set it,
-	// or makes it Unknown where none has.
+	// State computes the condition. The zero value keeps the condition of an earlier pass, or makes it Unknown if there is
+	// none.
 	State func(s S, err error) State
 }
 
-// State is what a condition says.
+// State is the state of a condition.
 type State struct {
 	Status          metav1.ConditionStatus
 	Reason, Message string
 	Absent          bool // the object has no such condition
 }
 
-// True is the state of what holds.
+// True returns the state of a condition that is true.
 func True(reason, message string) State {
 	return State{Status: metav1.ConditionTrue, Reason: reason, Message: message}
 }
 
-// False is the state of what does not hold.
+// False returns the state of a condition that is false.
 func False(reason, message string) State {
 	return State{Status: metav1.ConditionFalse, Reason: reason, Message: message}
 }
 
-// Unknown is the state of what has not shown yet.
+// Unknown returns the state of a condition that is not known yet.
 func Unknown(reason, message string) State {
 	return State{Status: metav1.ConditionUnknown, Reason: reason, Message: message}
 }
 
-// StateOf is what a fact says; the zero value where nobody has looked.
+// StateOf returns the state of a fact; the zero value if the fact was not checked.
 func StateOf(f *Fact) State {
 	switch {
 	case f == nil:
@@ -185,7 +183,7 @@ func StateOf(f *Fact) State {
 	}
 }
 
-// Health is what generic tools understand of an object, by the conditions of kstatus.
+// Health is the state of an object for generic tools, by the conditions of kstatus.
 type Health struct {
 	Kind            HealthKind
 	Reason, Message string
@@ -203,7 +201,7 @@ const (
 	Held       HealthKind = "Held"
 )
 
-// HealthConditions are the conditions of kstatus, the last of the table of a kind.
+// HealthConditions returns the conditions of kstatus, which end the table of a kind.
 func HealthConditions[S any](of func(S, error) Health) []Condition[S] {
 	isTrue := func(kind HealthKind) func(S, error) State {
 		return func(s S, err error) State {
@@ -237,8 +235,8 @@ func HealthConditions[S any](of func(S, error) Health) []Condition[S] {
 	}
 }
 
-// SetConditions computes all conditions of a table, in its order, and marks those of the
-// object as of its generation. Those whose status changes are dated now.
+// SetConditions computes all conditions of a table, in its order, and sets the observed generation of all conditions of
+// the object. A condition whose status changes gets the current time.
 func SetConditions[S any](
 	table []Condition[S], s S, err error, to *[]metav1.Condition, generation int64, now time.Time,
 ) {
@@ -267,8 +265,8 @@ func SetCondition(to *[]metav1.Condition, kind string, st State, generation int6
 	})
 }
 
-// Unstructured is obj as it is applied: with its kind, and without what typed objects write
-// although it is empty.
+// Unstructured returns obj in the form for an apply: with its kind, and without the empty fields that typed objects
+// encode.
 func Unstructured(scheme *runtime.Scheme, obj client.Object) (*unstructured.Unstructured, error) {
 	gvk, err := apiutil.GVKForObject(obj, scheme)
 	if err != nil {
@@ -290,14 +288,13 @@ func Unstructured(scheme *runtime.Scheme, obj client.Object) (*unstructured.Unst
 	return u, nil
 }
 
-// Apply is a server-side apply; u becomes what the server made of it. A resourceVersion in u
-// is a lock.
+// Apply does a server-side apply and fills u with the answer of the server. A resourceVersion in u is a lock.
 func Apply(ctx context.Context, c client.Client, u *unstructured.Unstructured) error {
 	return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), FieldOwner, client.ForceOwnership)
 }
 
-// Read fills obj from the cache, or past it: the cache holds what the operator made only, and
-// may be behind. It holds no contents of ConfigMaps.
+// Read fills obj from the cache, or else past it: the cache holds only objects of the operator, and may be behind. It
+// holds no contents of ConfigMaps.
 func Read(ctx context.Context, cached, past client.Reader, obj client.Object) error {
 	key := client.ObjectKeyFromObject(obj)
 	if _, ok := obj.(*corev1.ConfigMap); ok {
@@ -309,7 +306,7 @@ func Read(ctx context.Context, cached, past client.Reader, obj client.Object) er
 	return past.Get(ctx, key, obj)
 }
 
-// IndexBenchmarks adds the fields by which a reconciler looks benchmarks up in its cache.
+// IndexBenchmarks adds the fields by which a reconciler finds benchmarks in its cache.
 func IndexBenchmarks(ctx context.Context, mgr ctrl.Manager, indexes map[string]client.IndexerFunc) error {
 	for field, values := range indexes {
 		if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.NFSBenchmark{}, field, values); err != nil {

@@ -13,17 +13,16 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
-// Head returns the first items of a list, in which what matters most comes first.
+// Head returns the first items of a list that is sorted by importance.
 func Head[T any](list []T, most int) []T { return list[:min(len(list), most)] }
 
-// Clip makes one line of a message, which API servers may break into several, and
-// bounds it to what the CRDs allow.
+// Clip joins a message, which API servers may break into lines, into one line, and bounds it to the limit of the CRDs.
 func Clip(s string) string { return ClipTo(OneLine(s), 1000) }
 
-// OneLine puts single spaces for whatever stands between words.
+// OneLine replaces all white space between words with single spaces.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// ClipTo bounds s to so many bytes, and marks where it was cut.
+// ClipTo bounds s to limit bytes, and marks the cut.
 func ClipTo(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -39,17 +38,17 @@ func ClipTo(s string, limit int) string {
 // MaxSpecBytes bounds the spec of a benchmark and of a suite: the manager keeps all of them in memory.
 const MaxSpecBytes = 64 << 10
 
-// annotationSpecBytes exists in the cache only, which keeps no annotation of that name from users.
+// annotationSpecBytes exists only in the cache, which drops annotations of that name from users.
 const annotationSpecBytes = "nfsbench.io/spec-bytes"
 
-// SpecBytes is about what a spec takes in memory: its text as JSON, and 32 bytes for each member.
+// SpecBytes estimates the memory of a spec: its size as JSON, and 32 bytes for each member.
 func SpecBytes(spec any) (int, error) {
 	text, err := json.Marshal(spec)
 	return len(text) + 32*bytes.Count(text, []byte(",")), err
 }
 
-// TooLarge returns the annotations of a cached object whose spec is too large, and so is dropped: none is put in
-// its place. They are nil for any other. An informer may transform an object twice.
+// TooLarge returns the annotations of a cached object whose spec is too large; the caller replaces the spec by none.
+// For any other object it returns nil. An informer may transform an object twice.
 func TooLarge(spec, none any, annotations map[string]string) (map[string]string, error) {
 	if size, dropped := annotations[annotationSpecBytes]; dropped && equality.Semantic.DeepEqual(spec, none) {
 		return map[string]string{annotationSpecBytes: size}, nil

@@ -21,11 +21,11 @@ import (
 	"github.com/nfsbench/nfsbench/controllers/pass"
 )
 
-// How long until the next pass, where no watch wakes us.
+// Intervals until the next pass if no watch starts one.
 const (
-	soon          = 5 * time.Second  // Argo has not begun yet, or a run is about to end
+	soon          = 5 * time.Second  // Argo has not started yet, or a run is about to end
 	underWayDelay = 10 * time.Second // a run is under way
-	argoDelay     = 30 * time.Second // Argo is not there
+	argoDelay     = 30 * time.Second // Argo is not installed
 	idleDelay     = time.Minute      // a schedule waits
 )
 
@@ -38,8 +38,8 @@ func NewReconciler(o Options) *Reconciler {
 	return r
 }
 
-// A workflow's pods create benchmarks and report their results, so whoever grants
-// them these rights must have them.
+// The pods of a workflow create benchmarks and report their results, so the operator, which grants these rights, must
+// have them itself.
 //
 // +kubebuilder:rbac:groups=nfsbench.io,resources=nfsbenchmarksuites,verbs=get;list;watch
 // +kubebuilder:rbac:groups=nfsbench.io,resources=nfsbenchmarksuites/status,verbs=patch
@@ -55,7 +55,7 @@ func NewReconciler(o Options) *Reconciler {
 // Reconcile runs the phases in order and writes the status exactly once.
 func (r *Reconciler) Reconcile(ctx context.Context, suite *v1alpha1.NFSBenchmarkSuite) (ctrl.Result, error) {
 	if !suite.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, nil // all that it made belongs to it, and goes with it
+		return ctrl.Result{}, nil // the garbage collector deletes everything that the suite owns
 	}
 	s := &scope{suite: suite, now: r.Clock.Now(), left: recordBudget()}
 	before := suite.DeepCopy()
@@ -70,7 +70,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, suite *v1alpha1.NFSBenchmark
 		n, err = next{}, nil
 		s.blocked = &fact{Reason: bad.Reason, Message: bad.Error()}
 		if bad.Reason == v1alpha1.ReasonForbidden {
-			n.After = argoDelay // rights and quotas are fixed elsewhere, which wakes nobody
+			n.After = argoDelay // no watch shows that rights or quotas were corrected
 		}
 	}
 	setStatus(s, err)
@@ -83,8 +83,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, suite *v1alpha1.NFSBenchmark
 	return res, err
 }
 
-// delay is when to look again: Argo's objects are not watched, because their kinds
-// need not exist.
+// delay returns the time until the next pass: the operator does not watch Argo's objects, because their kinds may not
+// exist.
 func (s *scope) delay() time.Duration {
 	open := s.open()
 	switch {
@@ -101,14 +101,14 @@ func (s *scope) delay() time.Duration {
 	}
 }
 
-// SetupWithManager registers the reconciler and what wakes it. Argo's kinds are not
-// watched, as they need not exist: their benchmarks are, and the clock does the rest.
+// SetupWithManager registers the reconciler and its watches. It does not watch Argo's kinds, because they may not
+// exist: it watches the benchmarks, and timed passes cover the rest.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	if err := pass.IndexBenchmarks(context.Background(), mgr, Indexes()); err != nil {
 		return err
 	}
-	// What changes a suite are benchmarks that come, go, or enter another phase. Their progress is
-	// looked at from time to time.
+	// A suite changes when a benchmark is created, is deleted or enters another phase. Timed passes read the progress of
+	// benchmarks.
 	moves := predicate.Funcs{UpdateFunc: func(e ctrlevent.UpdateEvent) bool {
 		was, ok1 := e.ObjectOld.(*v1alpha1.NFSBenchmark)
 		is, ok2 := e.ObjectNew.(*v1alpha1.NFSBenchmark)
@@ -122,8 +122,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		Complete(r.AsReconciler())
 }
 
-// ofLabels finds the suite of a benchmark: a Workflow owns it, so its owner does
-// not tell.
+// ofLabels finds the suite of a benchmark by its label: a Workflow owns the benchmark, so its owner is not the suite.
 func ofLabels(_ context.Context, obj client.Object) []reconcile.Request {
 	name := obj.GetLabels()[v1alpha1.LabelSuite]
 	if name == "" {
@@ -132,11 +131,11 @@ func ofLabels(_ context.Context, obj client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: obj.GetNamespace(), Name: name}}}
 }
 
-// IndexRun finds the benchmarks of a run in the cache.
+// IndexRun is the cache index of the benchmarks of a run.
 const IndexRun = "suiteRun"
 
-// Indexes gives the values of each field of NFSBenchmark. SetupWithManager adds
-// them to the manager's cache; a client without that cache must offer them itself.
+// Indexes returns the index functions of each field of NFSBenchmark. SetupWithManager adds them to the manager's cache;
+// a client without that cache must provide them itself.
 func Indexes() map[string]client.IndexerFunc {
 	return map[string]client.IndexerFunc{IndexRun: func(obj client.Object) []string {
 		if name := obj.GetLabels()[v1alpha1.LabelSuiteRun]; name != "" {

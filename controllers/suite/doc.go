@@ -8,15 +8,13 @@
 //
 //	recall → validate → checkArgo → grant → start → observe → control → conclude → keep → regress → prune
 //
-// A run is over when its Workflow is finished or gone and none of its benchmarks
-// is under way. Its record then says how it ended, and from there on the status is
-// made from the record: benchmarks may go, by ttlSecondsAfterFinished or by the
-// history limit, and the numbers stay.
+// A run is over when its Workflow is finished or gone and none of its benchmarks is under way. Its record then states
+// how it ended, and the status is computed from the record: benchmarks may be deleted, by ttlSecondsAfterFinished or by
+// the history limit, but the numbers stay.
 //
-// runs.go finds the runs and the results of their benchmarks (recall, checkArgo, observe),
-// start.go begins and steers them (validate, start, control), records.go ends, keeps and
-// removes them (conclude, keep, prune). All conditions are in one table, conditions in status.go.
+// runs.go finds the runs and the results of their benchmarks (recall, checkArgo, observe), start.go starts and controls
+// runs (validate, start, control), records.go ends, keeps and removes them (conclude, keep, prune). All conditions are
+// in one table, conditions in status.go.
 //
-// The reconciler caches what is expensive to compute, and nothing that it could not
-// compute again.
+// The reconciler caches only values that are expensive to compute and that it can compute again.
 package suite

@@ -18,12 +18,12 @@ import (
 	"github.com/nfsbench/nfsbench/internal/workflow"
 )
 
-// annotationCompiled is the hash of what was applied, so that it is applied again
-// only when it has changed.
+// annotationCompiled holds the hash of the applied object, so that the operator applies it again only when it has
+// changed.
 const annotationCompiled = "nfsbench.io/compiled"
 
-// unstructuredOf is obj as it is applied: with its kind, of this suite, and without
-// what typed objects write although it is empty.
+// unstructuredOf returns obj in the form for an apply: with its kind, owned by this suite, and without the empty fields
+// that typed objects encode.
 func (r *Reconciler) unstructuredOf(s *scope, obj client.Object) (*unstructured.Unstructured, error) {
 	u, err := pass.Unstructured(r.Client.Scheme(), obj)
 	if err != nil {
@@ -34,13 +34,13 @@ func (r *Reconciler) unstructuredOf(s *scope, obj client.Object) (*unstructured.
 	return u, nil
 }
 
-// apply is a server-side apply. A resourceVersion in u is a lock.
+// apply does a server-side apply. A resourceVersion in u is a lock.
 func (r *Reconciler) apply(ctx context.Context, u *unstructured.Unstructured) error {
 	kind, name := u.GetKind(), u.GetName()
 	return refusal(kind, name, pass.Apply(ctx, r.Client, u))
 }
 
-// refusal explains an error of a write. What no repetition fixes is the user's.
+// refusal explains the error of a write. An error that no retry fixes becomes the user's.
 func refusal(kind, name string, err error) error {
 	switch {
 	case err == nil:
@@ -52,7 +52,7 @@ func refusal(kind, name string, err error) error {
 	}
 }
 
-// stamp notes the hash of u in it, and returns it.
+// stamp writes the hash of u into u, and returns the hash.
 func stamp(u *unstructured.Unstructured) (string, error) {
 	raw, err := json.Marshal(u.Object) // keys are sorted
 	if err != nil {
@@ -63,7 +63,7 @@ func stamp(u *unstructured.Unstructured) (string, error) {
 	return hash, unstructured.SetNestedField(u.Object, hash, "metadata", "annotations", annotationCompiled)
 }
 
-// checkOurs refuses an object that another made under one of our names.
+// checkOurs refuses an object of another owner under one of the suite's names.
 func checkOurs(s *scope, kind string, obj metav1.Object) error {
 	if isOurs(s, obj) {
 		return nil
@@ -83,8 +83,8 @@ func isScheduled(s *scope, obj metav1.Object) bool {
 	return c != nil && c.Kind == workflow.CronWorkflow.Kind && c.Name == s.suite.Name
 }
 
-// grant gives the workflow's pods the few rights that they need. It applies only
-// what is not there yet, or has changed.
+// grant gives the workflow's pods the few rights that they need. It applies only objects that are missing or have
+// changed.
 func (r *Reconciler) grant(ctx context.Context, s *scope) (next, error) {
 	if s.matrix == nil || !s.wantsArgo() {
 		return next{}, nil
@@ -102,7 +102,7 @@ func (r *Reconciler) ensure(ctx context.Context, s *scope, obj client.Object) er
 	if err != nil {
 		return err
 	}
-	// The label of what the cache holds.
+	// The cache holds only objects with this label.
 	err = unstructured.SetNestedField(u.Object, manifest.ManagedBy, "metadata", "labels", manifest.LabelManagedBy)
 	if err != nil {
 		return err

@@ -32,23 +32,22 @@ import (
 	"github.com/nfsbench/nfsbench/internal/workflow"
 )
 
-// componentRecord labels the ConfigMaps that keep runs.
+// componentRecord labels the ConfigMaps that hold records of runs.
 const componentRecord = "suite-record"
 
-// The annotations of a record: what a history needs, so that nobody has to read
-// all records for it.
+// Annotations of a record: the values that a history shows, so that no pass has to read all records for it.
 const (
 	annotationPhase    = "nfsbench.io/phase"    // absent while the run is under way
-	annotationVerdict  = "nfsbench.io/verdict"  // at its end
+	annotationVerdict  = "nfsbench.io/verdict"  // set when the run ends
 	annotationStarted  = "nfsbench.io/started"  // RFC 3339
 	annotationEnded    = "nfsbench.io/ended"    // RFC 3339
-	annotationWorkflow = "nfsbench.io/workflow" // whose phase follows
+	annotationWorkflow = "nfsbench.io/workflow" // the workflow whose end the phase describes
 	annotationWritten  = "nfsbench.io/written"  // RFC 3339
 )
 
-// runName names the run that a suite without a schedule asks for. It hangs on what
-// cannot change in such a suite, and on the annotation that asks for another; the
-// UID tells it from an earlier suite of the same name, whose objects may still go.
+// runName returns the name of the run that a suite without a schedule asks for. The name depends on the fields that
+// cannot change in such a suite, on the annotation that asks for another run, and on the UID: objects of an earlier
+// suite of the same name may still exist.
 func runName(suite *v1alpha1.NFSBenchmarkSuite) string {
 	sp := suite.Spec
 	raw, err := json.Marshal([]any{
@@ -56,14 +55,13 @@ func runName(suite *v1alpha1.NFSBenchmarkSuite) string {
 		sp.Template, sp.Axes, sp.Include, sp.Exclude, sp.Repetitions, sp.Order, sp.Blocks,
 	})
 	if err != nil {
-		raw = []byte(suite.UID) // a spec that came as JSON always has one
+		raw = []byte(suite.UID) // a spec that was read from JSON always encodes
 	}
 	sum := sha256.Sum256(raw)
 	return suite.Name + "-" + hex.EncodeToString(sum[:4])
 }
 
-// attemptOf reads from the name of a workflow which attempt of its run it is: 0 of
-// the first, 1 of the one that ends in -2.
+// attemptOf returns the attempt of a run from the name of its workflow: 0 for the first, 1 for the one that ends in -2.
 func attemptOf(run, workflow string) int32 {
 	n, err := strconv.ParseInt(strings.TrimPrefix(workflow, run+"-"), 10, 32)
 	if err != nil || n < 2 {
@@ -72,11 +70,10 @@ func attemptOf(run, workflow string) int32 {
 	return int32(n) - 1
 }
 
-// maxBenchmarks bounds how many benchmarks of a run are looked at: all that it may have, with four attempts each.
+// maxBenchmarks bounds the benchmarks of a run that are read: the largest matrix, with four attempts each.
 const maxBenchmarks = 4 * matrix.MaxBenchmarks
 
-// conclude ends the runs of which nothing is under way any more. What it decides is
-// for good, so it asks past the cache.
+// conclude ends the runs that have nothing under way. Its decision is final, so it reads past the cache.
 func (r *Reconciler) conclude(ctx context.Context, s *scope) (next, error) {
 	for _, one := range s.open() {
 		if !one.loaded || !one.isDone() || len(one.live) > 0 {
@@ -99,8 +96,7 @@ func (r *Reconciler) conclude(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
-// lookAgain gathers the benchmarks of a run as they are, and not as the cache has
-// them. It keeps no more than one page of them.
+// lookAgain reads the benchmarks of a run past the cache. It keeps at most one page of them in memory.
 func (r *Reconciler) lookAgain(ctx context.Context, s *scope, one *run) error {
 	all := gathered{results: one.file.Results}
 	list := &v1alpha1.NFSBenchmarkList{}
@@ -119,8 +115,8 @@ func (r *Reconciler) lookAgain(ctx context.Context, s *scope, one *run) error {
 	return nil
 }
 
-// outcomeOf says how a run ended. All benchmarks of it that are needed having
-// succeeded, it does not matter how Argo fared.
+// outcomeOf returns how a run ended. If all its benchmarks have succeeded, the state of Argo's workflow does not
+// matter.
 func outcomeOf(suite *v1alpha1.NFSBenchmarkSuite, one *run) *outcome {
 	total, good, bad := one.total(), 0, []runfile.SuiteResult(nil)
 	for _, r := range one.file.Results {
@@ -151,15 +147,14 @@ func outcomeOf(suite *v1alpha1.NFSBenchmarkSuite, one *run) *outcome {
 }
 
 const (
-	// maxRecordBytes is what a record may take, compressed, of the 1 MiB of a
-	// ConfigMap.
+	// maxRecordBytes bounds a compressed record: a ConfigMap holds 1 MiB.
 	maxRecordBytes = 900 << 10
-	// recordEvery is how often the record of a run under way is written.
+	// recordEvery is the interval between writes of the record of a run under way.
 	recordEvery = 30 * time.Second
 )
 
-// keep writes the records: when a run begins, from time to time while it is under
-// way, and when it has ended. So what was measured outlives the benchmarks.
+// keep writes the records: when a run begins, at intervals while it is under way, and when it has ended. The
+// measurements then outlive the benchmarks.
 func (r *Reconciler) keep(ctx context.Context, s *scope) (next, error) {
 	for _, one := range s.open() {
 		if !one.loaded || !one.isDue(s.now) {
@@ -172,13 +167,13 @@ func (r *Reconciler) keep(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
-// isDue says that the record of a run has to be written.
+// isDue reports whether the record of a run must be written.
 func (r *run) isDue(now time.Time) bool {
 	if r.record == nil || r.outcome != nil {
 		return true
 	}
 	if r.record.Annotations[annotationPhase] != "" {
-		return true // it was opened again
+		return true // the run was opened again
 	}
 	last, err := time.Parse(time.RFC3339, r.record.Annotations[annotationWritten])
 	return r.changed && (err != nil || now.Sub(last) >= recordEvery)
@@ -204,8 +199,8 @@ func (r *Reconciler) write(ctx context.Context, s *scope, one *run) error {
 	return nil
 }
 
-// recordOf is the ConfigMap of a run. It has no label of what the cache holds:
-// records are large, and read seldom.
+// recordOf returns the ConfigMap of a run. It lacks the label that the cache selects, because records are large and
+// seldom read.
 func recordOf(s *scope, one *run, raw []byte) *unstructured.Unstructured {
 	notes := map[string]any{
 		annotationStarted: one.file.Started.Format(time.RFC3339), annotationWritten: s.now.UTC().Format(time.RFC3339),
@@ -214,7 +209,7 @@ func recordOf(s *scope, one *run, raw []byte) *unstructured.Unstructured {
 		notes[annotationPhase] = one.file.Phase
 		notes[annotationEnded] = one.file.Ended.Format(time.RFC3339)
 		notes[annotationWorkflow] = one.file.Workflow
-		if !s.scheduled() { // otherwise its regressions have a word to say
+		if !s.scheduled() { // a scheduled run's verdict also depends on its regression
 			notes[annotationVerdict] = string(worstVerdict(one.file))
 		}
 	}
@@ -232,9 +227,8 @@ func recordOf(s *scope, one *run, raw []byte) *unstructured.Unstructured {
 	return u
 }
 
-// pack compresses a record, and leaves out of it what matters least until it takes
-// no more than so many bytes: first words about what went well, then metrics that
-// nothing is compared by.
+// pack compresses a record. Until the record fits within limit bytes, pack first drops messages about successes, then
+// metrics that nothing compares.
 func pack(f runfile.SuiteRun, limit int) ([]byte, error) {
 	for _, smaller := range []func(runfile.SuiteRun) runfile.SuiteRun{nil, withoutWords, comparedOnly} {
 		if smaller != nil {
@@ -283,13 +277,13 @@ func comparedOnly(f runfile.SuiteRun) runfile.SuiteRun {
 	return f
 }
 
-// What holds where a spec says nothing; the defaults of the CRD.
+// Defaults of the CRD.
 const (
 	defaultHistory      = 10
 	defaultHistoryLimit = 10
 )
 
-// newFile begins the record of a run with what was asked for.
+// newFile begins the record of a run with its settings.
 func newFile(s *scope, one *run) runfile.SuiteRun {
 	sp := s.suite.Spec
 	f := runfile.SuiteRun{
@@ -310,7 +304,7 @@ func newFile(s *scope, one *run) runfile.SuiteRun {
 	return f
 }
 
-// significanceOf is what counts as a regression.
+// significanceOf returns the thresholds of a regression.
 func significanceOf(suite *v1alpha1.NFSBenchmarkSuite) runfile.SuiteSignificance {
 	return matrix.Significance(ptr.Deref(suite.Spec.Regression, v1alpha1.Regression{}).Significance)
 }
@@ -329,11 +323,11 @@ func compareOf(c *v1alpha1.Compare) *runfile.SuiteCompare {
 	return out
 }
 
-// maxHistory is how many runs of a suite without a schedule are kept.
+// maxHistory bounds the kept runs of a suite without a schedule.
 const maxHistory = 50
 
-// prune removes the finished runs beyond the history limit, each with its workflow
-// and so with its benchmarks. The record of the accepted run stays.
+// prune removes the finished runs beyond the history limit, each with its workflow and the workflow's benchmarks. The
+// record of the accepted run stays.
 func (r *Reconciler) prune(ctx context.Context, s *scope) (next, error) {
 	over := s.over()
 	limit := maxHistory

@@ -19,8 +19,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// regress compares the newest finished run of a schedule with the accepted one,
-// and notes in each record what was found when it was new.
+// regress compares the newest finished run of a schedule with the accepted run, and writes into each record the verdict
+// that the run got when it was new.
 func (r *Reconciler) regress(ctx context.Context, s *scope) (next, error) {
 	if !s.scheduled() {
 		return next{}, nil
@@ -35,7 +35,7 @@ func (r *Reconciler) regress(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
-// judge compares a run that is the newest, or was never judged.
+// judge compares a run that is the newest or has no verdict yet.
 func (r *Reconciler) judge(ctx context.Context, s *scope, before []*run, one *run, newest bool) error {
 	noted := one.record.Annotations[annotationVerdict]
 	if noted != "" && !newest {
@@ -48,7 +48,7 @@ func (r *Reconciler) judge(ctx context.Context, s *scope, before []*run, one *ru
 	if newest {
 		s.regression = found
 		if noted == reasonRegressed && (found == nil || !found.Regressed) {
-			// It was worse once and is accepted now: its verdict is that of its benchmarks again.
+			// The run was worse once and is accepted now: its verdict follows its benchmarks again.
 			if err := r.load(ctx, s, one); err != nil {
 				return err
 			}
@@ -60,7 +60,7 @@ func (r *Reconciler) judge(ctx context.Context, s *scope, before []*run, one *ru
 	return r.noteVerdict(ctx, s, one, found)
 }
 
-// over are the runs that have ended, oldest first.
+// over returns the runs that have ended, oldest first.
 func (s *scope) over() []*run {
 	var out []*run
 	for _, one := range s.runs {
@@ -71,8 +71,8 @@ func (s *scope) over() []*run {
 	return out
 }
 
-// acceptedOf is the run that others are measured by: the one that the annotation
-// names, otherwise the oldest that succeeded. unknown is a name that no run has.
+// acceptedOf returns the run that others are compared with: the run that the annotation names, otherwise the oldest
+// that succeeded. unknown is the named run if it does not exist.
 func acceptedOf(suite *v1alpha1.NFSBenchmarkSuite, over []*run) (accepted, unknown string) {
 	if name := suite.Annotations[v1alpha1.AnnotationAcceptRun]; name != "" {
 		if slices.ContainsFunc(over, func(r *run) bool { return r.name == name }) {
@@ -92,9 +92,8 @@ func (r *run) succeeded() bool {
 	return r.record != nil && r.record.Annotations[annotationPhase] == string(v1alpha1.SuiteSucceeded)
 }
 
-// compareRun makes the regression of a run; nil where there is nothing to compare.
-// The history that says how much the numbers move by themselves begins with the
-// accepted run, and leaves out what was found worse.
+// compareRun computes the regression of a run; nil if there is nothing to compare. The history, which measures the
+// normal variation of the numbers, begins with the accepted run and leaves out regressed runs.
 func (r *Reconciler) compareRun(ctx context.Context, s *scope, one *run, before []*run) (*compare.Table, error) {
 	if !one.succeeded() || s.accepted == "" || s.accepted == one.name {
 		return nil, nil //nolint:nilnil // no regression is an answer
@@ -126,7 +125,7 @@ func (r *Reconciler) compareRun(ctx context.Context, s *scope, one *run, before 
 	return cached.regression, nil
 }
 
-// key changes when the record's numbers do.
+// key identifies the numbers of a record: it changes with each write.
 func (r *run) key() string { return r.name + "/" + r.record.Annotations[annotationWritten] }
 
 func (r *Reconciler) regression(
@@ -134,7 +133,7 @@ func (r *Reconciler) regression(
 ) (*compare.Table, error) {
 	q, left := compare.Request{SuiteSignificance: significanceOf(s.suite)}, s.left
 	for _, h := range history {
-		whole := left // one of these at a time is in memory
+		whole := left // only one of these at a time is in memory
 		f, err := r.read(ctx, s, h, &whole)
 		if err != nil {
 			return nil, err
@@ -159,7 +158,7 @@ func (r *Reconciler) regression(
 	return told(compare.Run(q)), nil
 }
 
-// told keeps of a regression what the status shows.
+// told reduces a regression to what the status shows.
 func told(t compare.Table) *compare.Table {
 	out := &compare.Table{Message: t.Message, NoiseFloor: t.NoiseFloor, Regressed: t.Regressed}
 	for _, l := range pass.Head(t.Changes(), maxChanges) {
@@ -174,10 +173,10 @@ func told(t compare.Table) *compare.Table {
 	return out
 }
 
-// noteVerdict keeps what was found of a run when it was new. Its acknowledgement
-// later changes the status of the suite, and not the history.
+// noteVerdict writes into the record the verdict that a run got when it was new. If the run is accepted later, the
+// status of the suite changes, but not the history.
 func (r *Reconciler) noteVerdict(ctx context.Context, s *scope, one *run, found *compare.Table) error {
-	left := s.left // for this moment
+	left := s.left // a copy, because the record is not kept
 	file, err := r.read(ctx, s, one, &left)
 	if err != nil {
 		return err
@@ -194,7 +193,7 @@ func (r *Reconciler) noteVerdict(ctx context.Context, s *scope, one *run, found 
 	return nil
 }
 
-// verdictOf is the verdict of a run that has ended.
+// verdictOf returns the verdict of a run that has ended.
 func verdictOf(f runfile.SuiteRun, found *compare.Table) v1alpha1.SuiteVerdict {
 	if found != nil && found.Regressed {
 		return v1alpha1.SuiteRegressed
@@ -202,8 +201,7 @@ func verdictOf(f runfile.SuiteRun, found *compare.Table) v1alpha1.SuiteVerdict {
 	return worstVerdict(f)
 }
 
-// worstVerdict is the worst of the benchmarks' verdicts. What was not measured
-// cannot be judged.
+// worstVerdict returns the worst verdict of the benchmarks. A run that has not succeeded is Inconclusive at best.
 func worstVerdict(f runfile.SuiteRun) v1alpha1.SuiteVerdict {
 	order := []v1alpha1.SuiteVerdict{v1alpha1.SuiteFail, v1alpha1.SuiteInconclusive, v1alpha1.SuitePass}
 	at := len(order)

@@ -33,14 +33,13 @@ import (
 	"github.com/nfsbench/nfsbench/internal/workflow"
 )
 
-// argoHelp says how Argo Workflows is to be had.
+// argoHelp explains how to install Argo Workflows.
 const argoHelp = "Argo Workflows is not installed: install v3.6 or newer, for example with " +
 	"kubectl create namespace argo && kubectl apply -n argo --server-side -f " +
 	"https://github.com/argoproj/argo-workflows/releases/latest/download/install.yaml, " +
 	"or with helm install argo-workflows argo/argo-workflows; the suite starts by itself then"
 
-// recall finds the runs there are: by their workflows and by their records. It reads
-// their metadata only.
+// recall finds the existing runs by their workflows and their records. It reads only metadata.
 func (r *Reconciler) recall(ctx context.Context, s *scope) (next, error) {
 	byName := map[string]*run{}
 	of := func(name string) *run {
@@ -61,7 +60,7 @@ func (r *Reconciler) recall(ctx context.Context, s *scope) (next, error) {
 	}
 	workflows, err := r.list(ctx, s, workflow.Workflow, nil)
 	switch {
-	case meta.IsNoMatchError(err) || apierrors.IsNotFound(err): // it never knew the kind, or its CRD is gone
+	case meta.IsNoMatchError(err) || apierrors.IsNotFound(err): // the API server never knew the kind, or its CRD is gone
 		s.argo = &fact{Reason: v1alpha1.ReasonArgoMissing, Message: argoHelp}
 	case err != nil:
 		return next{}, err
@@ -76,7 +75,7 @@ func (r *Reconciler) recall(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
-// list gives the metadata of a suite's objects, past the cache.
+// list returns the metadata of a suite's objects, read past the cache.
 func (r *Reconciler) list(ctx context.Context, s *scope, of schema.GroupVersionKind,
 	more client.MatchingLabels,
 ) ([]metav1.PartialObjectMetadata, error) {
@@ -97,13 +96,13 @@ func (r *Reconciler) list(ctx context.Context, s *scope, of schema.GroupVersionK
 	return out, nil
 }
 
-// maxObjects bounds how many Workflows, and how many records, of a suite are looked at: a suite keeps
-// 50 runs, each with its attempts. Each costs a pass time, and whoever may create Workflows or
-// ConfigMaps can give them the labels of a suite.
+// maxObjects bounds the Workflows, and the records, of a suite that a pass reads: a suite keeps 50 runs, each with its
+// attempts. Each object costs time, and users who may create Workflows or ConfigMaps can give them the labels of a
+// suite.
 const maxObjects = 500
 
-// runMetadata is what passes read of the metadata of a record or workflow. The rest may be as large as
-// the API server accepts.
+// runMetadata returns the metadata of a record or workflow that passes read. The rest may be as large as the API server
+// accepts.
 func runMetadata(m metav1.PartialObjectMetadata) metav1.PartialObjectMetadata {
 	out := metav1.PartialObjectMetadata{TypeMeta: m.TypeMeta, ObjectMeta: metav1.ObjectMeta{
 		Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion,
@@ -118,8 +117,7 @@ func runMetadata(m metav1.PartialObjectMetadata) metav1.PartialObjectMetadata {
 	return out
 }
 
-// setRuns puts the runs in the order in which they began. A run that had a workflow
-// and has none was deleted by somebody.
+// setRuns sorts the runs by their start. A run that had a workflow and has none has lost it: somebody deleted it.
 func (s *scope) setRuns(byName map[string]*run) {
 	argo := s.argo == nil
 	if was := s.suite.Status.Run; was != nil && was.Workflow != "" && was.CompletionTime == nil &&
@@ -139,12 +137,12 @@ func (s *scope) setRuns(byName map[string]*run) {
 	})
 }
 
-// wantsArgo says that there is something for Argo to do.
+// wantsArgo reports whether the suite needs Argo.
 func (s *scope) wantsArgo() bool {
 	return s.scheduled() || len(s.open()) > 0 || s.due() != ""
 }
 
-// checkArgo ends the pass where nobody could run anything.
+// checkArgo ends the pass if Argo is needed and missing.
 func (r *Reconciler) checkArgo(_ context.Context, s *scope) (next, error) {
 	switch {
 	case !s.wantsArgo():
@@ -159,21 +157,20 @@ func (r *Reconciler) checkArgo(_ context.Context, s *scope) (next, error) {
 	}
 }
 
-// silence is how long nobody need act on a new workflow before it is remarked.
+// silence is how long Argo may ignore a new workflow before the status reports it.
 const silence = time.Minute
 
-// maxOpen bounds how many runs that are not over a pass looks at. A schedule has two for a moment when one replaces
-// another. Whoever may create ConfigMaps can make hundreds.
+// maxOpen bounds the unfinished runs that a pass reads. A schedule briefly has two when one replaces another. Users who
+// may create ConfigMaps can make hundreds.
 const maxOpen = 3
 
-// recordBudget is what the records that a pass keeps may take together: two with all levels of load that a suite
-// may have.
+// recordBudget bounds all records that a pass keeps: two with all levels of load that a suite may have.
 func recordBudget() runfile.Budget {
 	return runfile.Budget{Bytes: runfile.MaxStoredRunBytes, Elements: 200_000}
 }
 
-// observe reads how far the oldest runs are that have not ended, and what the newest one
-// came to if it has. What is wrong with a later run keeps no earlier one from its end.
+// observe reads the progress of the oldest unfinished runs, and the result of the newest run if it has ended. A problem
+// of a later run does not delay the end of an earlier one.
 func (r *Reconciler) observe(ctx context.Context, s *scope) (next, error) {
 	open := s.open()
 	look := open[:min(len(open), maxOpen)]
@@ -201,7 +198,7 @@ func (r *Reconciler) observe(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
-// load fills in what the record of a run says, or begins one.
+// load reads the record of a run, or begins a new record.
 func (r *Reconciler) load(ctx context.Context, s *scope, one *run) error {
 	if one.loaded {
 		return nil
@@ -217,8 +214,8 @@ func (r *Reconciler) load(ctx context.Context, s *scope, one *run) error {
 	return err
 }
 
-// read gives what the record of a run says. It reads past the cache, which does not hold records, and takes it from
-// what is left.
+// read returns the record of a run. It reads past the cache, which does not hold records, and subtracts the record's
+// size from left.
 func (r *Reconciler) read(ctx context.Context, s *scope, one *run, left *runfile.Budget) (runfile.SuiteRun, error) {
 	if one.loaded {
 		return one.file, nil
@@ -239,12 +236,12 @@ func (r *Reconciler) read(ctx context.Context, s *scope, one *run, left *runfile
 	return file, nil
 }
 
-// otherRelease stops a suite until an operator runs that reads the file in a ConfigMap.
+// otherRelease stops a suite until an operator runs that can read the file in a ConfigMap.
 func otherRelease(name string, err *runfile.VersionError) error {
 	return blocked(v1alpha1.ReasonOtherRelease, fmt.Errorf("ConfigMap %q: %w as the operator", name, err))
 }
 
-// look asks the newest workflow of a run, and its benchmarks.
+// look reads the newest workflow of a run, and its benchmarks.
 func (r *Reconciler) look(ctx context.Context, s *scope, one *run) error {
 	if name := one.workflow(); name != "" {
 		wf := &unstructured.Unstructured{}
@@ -281,7 +278,7 @@ func (r *Reconciler) look(ctx context.Context, s *scope, one *run) error {
 	return nil
 }
 
-// take makes what was gathered the run's.
+// take stores the gathered results in the run.
 func (one *run) take(g gathered) {
 	if !reflect.DeepEqual(one.file.Results, g.results) {
 		one.changed = true
@@ -291,7 +288,7 @@ func (one *run) take(g gathered) {
 	one.file.Simulated = one.file.Simulated || g.simulated
 }
 
-// gathered is what the benchmarks of a run say.
+// gathered holds the results of a run's benchmarks.
 type gathered struct {
 	results   []runfile.SuiteResult // finished ones, by position
 	live      []underWay
@@ -302,10 +299,9 @@ type gathered struct {
 // addPoints adds the numbers of a benchmark to its result.
 type addPoints func(*v1alpha1.NFSBenchmark, *runfile.SuiteResult) error
 
-// gather adds what benchmarks say to the results that are known already: the
-// benchmarks of those may be gone. Of several attempts the first that succeeded
-// counts, otherwise the newest; one under way that comes after a failure undoes it.
-// It adds the numbers of a benchmark once; its error is that of add.
+// gather adds the results of benchmarks to the known results, whose benchmarks may be gone. Of several attempts the
+// first that succeeded counts, otherwise the newest; an attempt under way after a failure removes the failure. gather
+// calls add once for each benchmark, and returns the error of add.
 func gather(old []runfile.SuiteResult, all []v1alpha1.NFSBenchmark, add addPoints) (gathered, error) {
 	best := map[workflow.Key]runfile.SuiteResult{}
 	for _, r := range old {
@@ -361,7 +357,7 @@ func keyOf(r runfile.SuiteResult) workflow.Key {
 	return workflow.Key{Cell: r.Cell, Repetition: r.Repetition}
 }
 
-// isBetter says whether a counts rather than b: the first that succeeded, otherwise the newest.
+// isBetter reports whether a counts rather than b: the first attempt that succeeded, otherwise the newest.
 func isBetter(a, b runfile.SuiteResult) bool {
 	if isSuccess(a) != isSuccess(b) {
 		return isSuccess(a)
@@ -369,7 +365,7 @@ func isBetter(a, b runfile.SuiteResult) bool {
 	return isSuccess(a) == (a.Attempt < b.Attempt)
 }
 
-// resultOf reads a benchmark; false when its labels do not say which one it is.
+// resultOf reads a benchmark; false if its labels do not identify its cell and repetition.
 func resultOf(b *v1alpha1.NFSBenchmark) (runfile.SuiteResult, bool) {
 	repetition, ok := number(b, v1alpha1.LabelRepetition)
 	cell := b.Labels[v1alpha1.LabelCell]
@@ -398,8 +394,8 @@ func number(b *v1alpha1.NFSBenchmark, label string) (int32, bool) {
 	return int32(n), err == nil
 }
 
-// isUnderWay says that a benchmark still does something, or will: one that is
-// being deleted or was held back before it began does not.
+// isUnderWay reports whether a benchmark works or will work. A benchmark that is being deleted, or that was held back
+// before it began, does not.
 func isUnderWay(b *v1alpha1.NFSBenchmark) bool {
 	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReconciling)
 	held := b.Spec.Suspend && b.Status.StartTime == nil &&
@@ -418,10 +414,9 @@ func liveOf(b *v1alpha1.NFSBenchmark, r runfile.SuiteResult) underWay {
 	return l
 }
 
-// addPoints adds the numbers of a benchmark to its result. The benchmark's controller keeps
-// them beside the result, in a ConfigMap, which the cache does not hold. A benchmark that
-// failed has none, for what it measured cannot be compared; nor has one whose result was
-// deleted or damaged, and the message says so.
+// addPoints adds the numbers of a benchmark to its result. The benchmark's controller stores them beside the result, in
+// a ConfigMap, which the cache does not hold. A benchmark that failed has no numbers, because its measurements cannot
+// be compared. A benchmark whose result was deleted or damaged has none either, and the message says so.
 func (r *Reconciler) addPoints(ctx context.Context, b *v1alpha1.NFSBenchmark, to *runfile.SuiteResult) error {
 	switch {
 	case !isSuccess(*to):
@@ -451,27 +446,27 @@ func (r *Reconciler) addPoints(ctx context.Context, b *v1alpha1.NFSBenchmark, to
 	return nil
 }
 
-// remembered is how many suites the reconciler remembers something of.
+// remembered bounds the suites in the memory of the reconciler.
 const remembered = 16
 
-// memory caches what is expensive to compute and does not change: matrices and regressions, of a few megabytes at
-// most, and no record. A manager that has forgotten it computes it again.
+// memory caches values that are expensive to compute and do not change: matrices and regressions, of a few megabytes at
+// most, and no records. A new manager computes them again.
 type memory struct{ suites *lru.Cache }
 
-// recollection belongs to one suite. Only the pass over that suite uses it.
+// recollection holds the cached values of one suite. Only the pass over that suite uses it.
 type recollection struct {
 	generation int64
 	matrix     *matrix.Matrix
 	invalid    string // what is wrong with the spec
 	compiled   string // hash of the CronWorkflow; "" = not compiled
 
-	comparedWhat string // the records that regression was made of
+	comparedWhat string // key of the records that regression compares
 	regression   *compare.Table
 }
 
 func newMemory() *memory { return &memory{suites: lru.New(remembered)} }
 
-// of gives what is remembered of a suite in this generation.
+// of returns the cached values of a suite in this generation.
 func (m *memory) of(uid types.UID, generation int64) *recollection {
 	if found, ok := m.suites.Get(uid); ok {
 		old := found.(*recollection) //nolint:forcetypeassert // there is nothing else in it

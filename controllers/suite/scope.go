@@ -18,7 +18,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/workflow"
 )
 
-// Options is what a Reconciler needs. All members are required.
+// Options configures a Reconciler. All members are required.
 type Options struct {
 	Client   client.Client // cached reads
 	Reader   client.Reader // reads past the cache
@@ -35,7 +35,7 @@ type Reconciler struct {
 	phases []phase
 }
 
-// scope is what one pass knows. Phases fill it in, setStatus reads it.
+// scope holds the facts of one pass. Phases fill it in; setStatus reads it.
 type scope struct {
 	suite *v1alpha1.NFSBenchmarkSuite
 	now   time.Time
@@ -46,7 +46,7 @@ type scope struct {
 	argo       *fact          // nil = not looked at, or not needed
 	waiting    *fact          // what the suite waits for, in words
 	blocked    *fact          // what only the user can fix
-	runs       []*run         // that anything is known of, oldest first
+	runs       []*run         // all known runs, oldest first
 	last       *metav1.Time   // when the schedule last started a run
 	resubmit   bool           // the annotation was acted on, or has nothing to act on
 	rerun      bool
@@ -54,7 +54,7 @@ type scope struct {
 	accepted   string // run that regressions are measured by
 	unknown    string // run that nfsbench.io/accept-run names and that does not exist
 	events     []event
-	seen       seen // what setStatus draws from all this
+	seen       seen // what setStatus derives from all this
 }
 
 // run is one run of the suite.
@@ -64,11 +64,11 @@ type run struct {
 	record    *metav1.PartialObjectMetadata  // nil = none yet
 	vanished  bool                           // it had a workflow, and has none
 
-	file    runfile.SuiteRun // what is known: the record, and what came since
-	changed bool             // file says more than the record
+	file    runfile.SuiteRun // the record, and what followed it
+	changed bool             // file is newer than the record
 	state   workflow.State
 	live    []underWay
-	patch   []byte   // of the newest workflow, which brings it in line with the spec; nil = it is
+	patch   []byte   // brings the newest workflow in line with the spec; nil = it is in line
 	outcome *outcome // it has ended in this pass
 	loaded  bool     // file was filled
 }
@@ -78,12 +78,12 @@ type underWay struct {
 	name      string
 	key       workflow.Key
 	attempt   int32
-	percent   int32  // of itself
-	waits     string // what it waits for, in words
+	percent   int32  // of the benchmark
+	waits     string // what the benchmark waits for, in words
 	suspended bool   // it was asked to stop
 }
 
-// outcome is how a run ended.
+// outcome describes how a run ended.
 type outcome struct {
 	phase   v1alpha1.SuitePhase // Succeeded, Failed or Cancelled
 	reason  string
@@ -97,10 +97,10 @@ type (
 	phase = func(context.Context, *scope) (next, error)
 )
 
-// scheduled says that the clock starts the runs.
+// scheduled reports whether the suite has a schedule.
 func (s *scope) scheduled() bool { return s.suite.Spec.Schedule != nil }
 
-// current is the newest run; nil = there is none.
+// current returns the newest run; nil = there is none.
 func (s *scope) current() *run {
 	if len(s.runs) == 0 {
 		return nil
@@ -108,7 +108,7 @@ func (s *scope) current() *run {
 	return s.runs[len(s.runs)-1]
 }
 
-// open are the runs that have not ended, oldest first.
+// open returns the runs that have not ended, oldest first.
 func (s *scope) open() []*run {
 	var out []*run
 	for _, r := range s.runs {
@@ -119,7 +119,7 @@ func (s *scope) open() []*run {
 	return out
 }
 
-// workflow is the name of the newest workflow; "" = there is none.
+// workflow returns the name of the newest workflow; "" = there is none.
 func (r *run) workflow() string {
 	if len(r.workflows) == 0 {
 		return ""
@@ -127,8 +127,8 @@ func (r *run) workflow() string {
 	return r.workflows[len(r.workflows)-1].Name
 }
 
-// isOver says that the record tells how the run ended. A workflow that came after
-// that has opened it again.
+// isOver reports whether the record states how the run ended. A workflow that is newer than the record opens the run
+// again.
 func (r *run) isOver() bool {
 	if r.record == nil || r.record.Annotations[annotationPhase] == "" {
 		return false
@@ -137,7 +137,7 @@ func (r *run) isOver() bool {
 	return w == "" || w == r.record.Annotations[annotationWorkflow]
 }
 
-// started is when the run began; zero = unknown.
+// started returns when the run began; zero = unknown.
 func (r *run) started() time.Time {
 	if t, ok := r.noted(annotationStarted); ok {
 		return t
@@ -148,8 +148,8 @@ func (r *run) started() time.Time {
 	return time.Time{}
 }
 
-// ended orders runs that started in the same second, which is all that records and objects know.
-// A run that is not over ends after all others.
+// ended returns when the run ended. It orders runs that started in the same second, because records and objects have
+// whole seconds. A run that is not over ends after all others.
 func (r *run) ended() time.Time {
 	if t, ok := r.noted(annotationEnded); ok {
 		return t
@@ -157,7 +157,7 @@ func (r *run) ended() time.Time {
 	return time.Unix(math.MaxInt32, 0)
 }
 
-// noted is the time in an annotation of the record; false where there is none.
+// noted returns the time in an annotation of the record; false if there is none.
 func (r *run) noted(annotation string) (time.Time, bool) {
 	if r.record == nil {
 		return time.Time{}, false
@@ -166,7 +166,7 @@ func (r *run) noted(annotation string) (time.Time, bool) {
 	return t, err == nil
 }
 
-// total is how many benchmarks the run has.
+// total returns the number of benchmarks of the run.
 func (r *run) total() int { return len(r.file.Cells) * int(r.file.Settings.Repetitions) }
 
 func blocked(reason string, err error) error { return &pass.Invalid{Reason: reason, Err: err} }

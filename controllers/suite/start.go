@@ -21,9 +21,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/workflow"
 )
 
-// validate expands the matrix and holds every cell against the schema, once for
-// each generation. What is under way goes on under an invalid spec; nothing new
-// begins.
+// validate expands the matrix and checks every cell against the schema, once for each generation. An invalid spec does
+// not stop a run under way, but no new run begins.
 func (r *Reconciler) validate(_ context.Context, s *scope) (next, error) {
 	known := r.memory.of(s.suite.UID, s.suite.Generation)
 	if known.matrix == nil && known.invalid == "" {
@@ -33,7 +32,7 @@ func (r *Reconciler) validate(_ context.Context, s *scope) (next, error) {
 		}
 		if err == nil {
 			known.matrix = &m
-		} else { // no more than the status shows: the error and the matrix can take megabytes
+		} else { // keep only what the status shows: the error and the matrix can take megabytes
 			known.invalid = pass.Clip(strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; "))
 		}
 	}
@@ -48,15 +47,14 @@ func (r *Reconciler) validate(_ context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
-// What due gives.
+// Results of due.
 const (
 	dueRun      = "run"
 	dueResubmit = "resubmit"
 )
 
-// due says what a suite without a schedule is to begin now: a run, a resubmission
-// of the newest, or nothing. Runs never overlap: what is asked for while one is
-// under way waits for its end.
+// due returns what a suite without a schedule must begin now: a run, a resubmission of the newest run, or nothing. Runs
+// never overlap: a request during a run waits for its end.
 func (s *scope) due() string {
 	cur, want := s.current(), runName(s.suite)
 	asked := s.suite.Annotations[v1alpha1.AnnotationResubmit]
@@ -72,15 +70,15 @@ func (s *scope) due() string {
 	case asked == "" || s.suite.Status.Handled != nil && s.suite.Status.Handled.Resubmit == pass.ClipTo(asked, maxHandled):
 		return ""
 	case cur.record.Annotations[annotationPhase] == string(v1alpha1.SuiteSucceeded):
-		return "" // there is nothing to go on with
+		return "" // a run that succeeded has nothing to resubmit
 	case cur.wasResubmitted(asked):
-		return "" // it was, although the status does not say so
+		return "" // it was resubmitted, although the status does not say so
 	default:
 		return dueResubmit
 	}
 }
 
-// start begins what is due, or keeps the schedule as it is declared.
+// start begins the run that is due, or keeps the schedule as declared.
 func (r *Reconciler) start(ctx context.Context, s *scope) (next, error) {
 	if s.argo == nil || !s.argo.OK {
 		s.settleAnnotations()
@@ -112,8 +110,8 @@ func (r *Reconciler) start(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
-// settleAnnotations notes which values of annotations need nothing more. One that
-// came while a run is under way has its turn when that has ended.
+// settleAnnotations records the annotation values that need no further action. A value that is set during a run is
+// handled when the run has ended.
 func (s *scope) settleAnnotations() {
 	cur := s.current()
 	if s.scheduled() || cur == nil {
@@ -123,13 +121,13 @@ func (s *scope) settleAnnotations() {
 	s.resubmit = cur.wasResubmitted(s.suite.Annotations[v1alpha1.AnnotationResubmit]) || cur.isOver() && s.due() == ""
 }
 
-// wasResubmitted says that a workflow of the run was begun for this value of the annotation.
+// wasResubmitted reports whether a workflow of the run was created for this value of the annotation.
 func (r *run) wasResubmitted(asked string) bool {
 	return slices.ContainsFunc(r.workflows,
 		func(w metav1.PartialObjectMetadata) bool { return w.Annotations[v1alpha1.AnnotationResubmit] == asked })
 }
 
-// again goes on with a run where it ended.
+// again resubmits a run: it continues where the run ended.
 func (r *Reconciler) again(ctx context.Context, s *scope, one *run) error {
 	if err := r.load(ctx, s, one); err != nil {
 		return err
@@ -150,7 +148,7 @@ func (r *Reconciler) again(ctx context.Context, s *scope, one *run) error {
 	return r.create(ctx, s, one, in)
 }
 
-// create makes a workflow, once.
+// create creates a workflow, once.
 func (r *Reconciler) create(ctx context.Context, s *scope, one *run, in workflow.Input) error {
 	in.Suite, in.Matrix = s.suite, *s.matrix
 	u, err := r.unstructuredOf(s, workflow.NewWorkflow(in))
@@ -187,8 +185,8 @@ func metadataOf(u *unstructured.Unstructured) metav1.PartialObjectMetadata {
 
 func isSuccess(r runfile.SuiteResult) bool { return r.Phase == string(v1alpha1.PhaseSucceeded) }
 
-// schedule brings the CronWorkflow in line with the spec. It compiles once for each
-// generation, and applies what has changed only.
+// schedule brings the CronWorkflow in line with the spec. It compiles once for each generation, and applies only
+// changes.
 func (r *Reconciler) schedule(ctx context.Context, s *scope) error {
 	known := r.memory.of(s.suite.UID, s.suite.Generation)
 	is := &unstructured.Unstructured{}
@@ -207,7 +205,7 @@ func (r *Reconciler) schedule(ctx context.Context, s *scope) error {
 	has := is.GetAnnotations()[annotationCompiled]
 	switch {
 	case s.matrix == nil && found && has != "":
-		// No more runs of a spec that is no longer the declared one.
+		// Start no more runs of an outdated spec.
 		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}},"spec":{"suspend":true}}`, annotationCompiled)
 		err := r.Client.Patch(ctx, is, client.RawPatch(mergePatch, patch), pass.FieldOwner)
 		return refusal("CronWorkflow", is.GetName(), client.IgnoreNotFound(err))
@@ -233,7 +231,7 @@ func (r *Reconciler) compileSchedule(s *scope) (*unstructured.Unstructured, erro
 		return nil, err
 	}
 	if _, set, _ := unstructured.NestedBool(u.Object, "spec", "suspend"); !set {
-		// Said always: what holds the schedule of an invalid spec would stay otherwise.
+		// Always set the field: otherwise the suspension for an invalid spec would stay.
 		err = unstructured.SetNestedField(u.Object, false, "spec", "suspend")
 	}
 	return u, err
@@ -241,9 +239,9 @@ func (r *Reconciler) compileSchedule(s *scope) (*unstructured.Unstructured, erro
 
 const mergePatch = types.MergePatchType
 
-// control brings the workflows of the runs under way in line with spec.suspend and
-// spec.shutdown, and stops what would go on unseen: a workflow that was stopped
-// ends its steps, and not the benchmarks that they wait for.
+// control brings the workflows of the runs under way in line with spec.suspend and spec.shutdown. It also stops
+// benchmarks whose workflow has stopped: a stopped workflow ends its steps, but not the benchmarks that the steps wait
+// for.
 func (r *Reconciler) control(ctx context.Context, s *scope) (next, error) {
 	for _, one := range s.open() {
 		if err := r.steer(ctx, s, one); err != nil {
@@ -261,7 +259,7 @@ func (r *Reconciler) control(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
-// isDone says that Argo begins nothing more of a run.
+// isDone reports whether Argo starts nothing more of a run.
 func (r *run) isDone() bool { return r.vanished || r.state.IsFinished }
 
 func (r *Reconciler) steer(ctx context.Context, s *scope, one *run) error {
@@ -279,7 +277,7 @@ func (r *Reconciler) steer(ctx context.Context, s *scope, one *run) error {
 	return nil
 }
 
-// stop cancels a benchmark, which keeps what it measured.
+// stop cancels a benchmark, which keeps its measurements.
 func (r *Reconciler) stop(ctx context.Context, s *scope, l underWay) error {
 	if l.suspended {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// setStatus turns what a pass learned into the whole status. It does no I/O. A
-// pass that broke off keeps what earlier ones found, and says why it did.
+// setStatus computes the whole status from the facts of a pass. It does no I/O. A pass that returned early keeps the
+// status of earlier passes, and reports why it returned.
 func setStatus(s *scope, err error) {
 	st := &s.suite.Status
 	st.ObservedGeneration = s.suite.Generation
@@ -49,15 +49,15 @@ func setStatus(s *scope, err error) {
 	pass.SetConditions(conditions(), s, err, &st.Conditions, s.suite.Generation, s.now)
 }
 
-// seen is what the status says in several places.
+// seen holds what the status shows in several places.
 type seen struct {
-	table   *compare.Table        // of the newest run; nil = nothing is known of it
-	ended   *run                  // the newest that has ended; nil = none has
+	table   *compare.Table        // of the newest run; nil = nothing is known about the run
+	ended   *run                  // the newest run that has ended; nil = none
 	outcome *outcome              // of ended
-	verdict v1alpha1.SuiteVerdict // of ended; empty = none has
+	verdict v1alpha1.SuiteVerdict // of ended; empty = none
 }
 
-// view draws together what is known of the runs.
+// view collects what is known about the runs.
 func view(s *scope) seen {
 	v := seen{}
 	if cur := s.current(); cur != nil && cur.loaded {
@@ -81,7 +81,7 @@ func view(s *scope) seen {
 	return v
 }
 
-// reasonOf is for a run of which no more than the phase was read.
+// reasonOf returns the reason for a run of which only the phase was read.
 func reasonOf(p v1alpha1.SuitePhase) string {
 	switch p {
 	case v1alpha1.SuiteSucceeded:
@@ -93,7 +93,7 @@ func reasonOf(p v1alpha1.SuitePhase) string {
 	}
 }
 
-// phaseOf computes the phase from the runs there are.
+// phaseOf computes the phase from the existing runs.
 func phaseOf(s *scope, v seen) v1alpha1.SuitePhase {
 	invalid := s.valid != nil && !s.valid.OK
 	open := len(s.open()) > 0
@@ -119,13 +119,13 @@ func phaseOf(s *scope, v seen) v1alpha1.SuitePhase {
 	case s.waiting != nil && s.waiting.Reason == v1alpha1.ReasonSuspended:
 		return v1alpha1.SuiteSuspended
 	case s.suite.Status.Phase.IsFinished():
-		return s.suite.Status.Phase // its record was removed
+		return s.suite.Status.Phase // the record of its run was removed
 	default:
 		return v1alpha1.SuitePending
 	}
 }
 
-// maxHandled is what the status takes of an annotation.
+// maxHandled bounds an annotation value in the status.
 const maxHandled = 256
 
 func setHandled(s *scope) {
@@ -148,7 +148,7 @@ func timestamp(t metav1.Time) *metav1.Time {
 	return &t
 }
 
-// reasonRegressed is why a schedule is not well although its last run succeeded.
+// reasonRegressed is the reason of a schedule that has failed although its last run succeeded.
 const reasonRegressed = string(v1alpha1.SuiteRegressed)
 
 // conditions is the table of all conditions, in the order in which they are computed.
@@ -162,10 +162,9 @@ func conditions() []pass.Condition[*scope] {
 	}, pass.HealthConditions(healthOf)...)
 }
 
-// healthOf decides it once for all conditions. A suite without a schedule is in
-// progress until its run is over. One with a schedule is what it was declared to be
-// as soon as the schedule stands, and stays so while runs come and go; it has failed
-// when the last run that ended has, or was found worse.
+// healthOf computes the health for all conditions. A suite without a schedule is in progress until its run is over. A
+// suite with a schedule is current as soon as its CronWorkflow exists, and stays current while runs start and end; it
+// has failed if the last run that ended has failed or regressed.
 func healthOf(s *scope, err error) pass.Health {
 	v, open := s.seen, len(s.open()) > 0
 	message := s.suite.Status.Message
@@ -189,7 +188,7 @@ func healthOf(s *scope, err error) pass.Health {
 		return health(pass.Current, v1alpha1.ReasonScheduled, "")
 	case open:
 		return health(pass.InProgress, v1alpha1.ReasonRunning, "")
-	case v.ended == nil && s.suite.Status.Phase.IsFinished(): // its record was removed
+	case v.ended == nil && s.suite.Status.Phase.IsFinished(): // the record of its run was removed
 		return health(healthKind(s.suite.Status.Phase), reasonOf(s.suite.Status.Phase), message)
 	case v.ended == nil:
 		return health(pass.InProgress, v1alpha1.ReasonPending, message)
@@ -209,7 +208,7 @@ func healthKind(p v1alpha1.SuitePhase) pass.HealthKind {
 	return pass.Failed
 }
 
-// succeeded says whether the newest run succeeded.
+// succeeded computes the condition Succeeded from the newest run.
 func succeeded(s *scope, err error) pass.State {
 	v, h := s.seen, healthOf(s, err)
 	switch {
@@ -224,8 +223,8 @@ func succeeded(s *scope, err error) pass.State {
 	}
 }
 
-// transitions are the events of a pass: what phases queued, and what changed
-// between two states of the status.
+// transitions returns the events of a pass: those that phases queued, and those for changes between two states of the
+// status.
 func transitions(before, after *v1alpha1.NFSBenchmarkSuite, queued []event) []event {
 	was, is, out := before.Status, after.Status, queued
 	if was.Phase != is.Phase {
@@ -265,7 +264,7 @@ func runEnded(before, after *v1alpha1.NFSBenchmarkSuite) *event {
 	return e
 }
 
-// messageOf is the state, or the answer, in one sentence.
+// messageOf describes the state, or the result, in one sentence.
 func messageOf(s *scope, v seen, err error) string {
 	open := s.open()
 	switch {
@@ -290,7 +289,7 @@ func messageOf(s *scope, v seen, err error) string {
 	}
 }
 
-// prefix says that a schedule waits.
+// prefix returns the words for a schedule that waits; "" without a schedule.
 func (s *scope) prefix() string {
 	if !s.scheduled() {
 		return ""
@@ -303,7 +302,7 @@ func (s *scope) prefix() string {
 	return strings.TrimSpace(words) + ": "
 }
 
-// endMessage is the outcome of the newest finished run.
+// endMessage describes the outcome of the newest finished run.
 func endMessage(s *scope, v seen) string {
 	words := cmp.Or(v.outcome.message, "it is "+string(v.outcome.phase))
 	if s.scheduled() {

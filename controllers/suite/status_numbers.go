@@ -20,11 +20,11 @@ import (
 
 const (
 	maxFailures  = 8
-	etaGrain     = 10 * time.Second // a finer one would cost a write in each pass
+	etaGrain     = 10 * time.Second // a finer grain would write the status in each pass
 	maxRunLength = 63
 )
 
-// setRun describes the newest run. What is not known of it stays as it was.
+// setRun describes the newest run. Without its record the status stays unchanged.
 func setRun(s *scope) {
 	cur := s.current()
 	if cur == nil || !cur.loaded {
@@ -72,8 +72,8 @@ func runStatus(s *scope, cur *run) v1alpha1.SuiteRunStatus {
 	return out
 }
 
-// setPace says how far a run is, and when it will be over if the others take as long
-// as those that have ended.
+// setPace computes the progress of a run, and the remaining time if the other benchmarks take as long as those that
+// have ended.
 func setPace(s *scope, cur *run, out *v1alpha1.SuiteRunStatus) {
 	total := cur.total()
 	switch {
@@ -96,7 +96,7 @@ func setPace(s *scope, cur *run, out *v1alpha1.SuiteRunStatus) {
 	}
 }
 
-// meanDuration of the benchmarks that ran; 0 = none has.
+// meanDuration returns the mean duration of the benchmarks that ran; 0 = none ran.
 func meanDuration(results []runfile.SuiteResult) time.Duration {
 	sum, n := time.Duration(0), 0
 	for _, r := range results {
@@ -111,7 +111,7 @@ func meanDuration(results []runfile.SuiteResult) time.Duration {
 	return sum / time.Duration(n)
 }
 
-// progressMessage is a run under way in words.
+// progressMessage describes a run under way.
 func progressMessage(s *scope, cur *run) string {
 	done := fmt.Sprintf("%d of %d benchmarks finished", len(cur.file.Results), cur.total())
 	switch {
@@ -130,22 +130,21 @@ func progressMessage(s *scope, cur *run) string {
 	return msg
 }
 
-// What the lists of the status hold at most, because every watcher of the suites receives it.
+// These constants bound the lists of the status, because every watcher of the suites receives it.
 const (
 	maxLines    = 64
 	maxChanges  = 32
 	maxFindings = 32
 )
 
-// withCompare is the file of a run with the comparison as it is asked for now:
-// that may change, and what was measured does not.
+// withCompare returns the file of a run with the current comparison settings: these may change after the measurement.
 func withCompare(s *scope, one *run) runfile.SuiteRun {
 	f := one.file
 	f.Settings.Compare = compareOf(s.suite.Spec.Compare)
 	return f
 }
 
-// setTable writes the numbers of the newest run, and how it compares.
+// setTable writes the numbers of the newest run and its comparisons.
 func setTable(s *scope, v seen) {
 	st := &s.suite.Status
 	if v.table == nil {
@@ -216,7 +215,7 @@ func comparisonStatus(l compare.Line) v1alpha1.ComparisonStatus {
 	}
 }
 
-// basisPoints are a share in hundredths of a percent; nil where it is not known.
+// basisPoints returns a share in hundredths of a percent; nil if the share is not known.
 func basisPoints(share *float64) *int64 {
 	if share == nil {
 		return nil
@@ -224,7 +223,7 @@ func basisPoints(share *float64) *int64 {
 	return wholeOf(new(*share * 1e4))
 }
 
-// probability writes p; empty where it is not known.
+// probability formats p; empty if p is not known.
 func probability(p *float64) v1alpha1.Decimal {
 	if p == nil || !(*p >= 0 && *p <= 1) {
 		return ""
@@ -239,7 +238,7 @@ func wholeOf(v *float64) *int64 {
 	return new(wholeNumber(*v))
 }
 
-// wholeNumber rounds; what is no number, or none that fits, becomes 0.
+// wholeNumber rounds v; NaN and values that do not fit become 0.
 func wholeNumber(v float64) int64 {
 	if math.IsNaN(v) || math.Abs(v) > math.MaxInt64/2 {
 		return 0
@@ -247,8 +246,7 @@ func wholeNumber(v float64) int64 {
 	return int64(math.Round(v))
 }
 
-// setHistory lists the runs that have ended, newest first, by what their records
-// are labelled with.
+// setHistory lists the runs that have ended, newest first, by the annotations of their records.
 func setHistory(s *scope, v seen) {
 	st := &s.suite.Status
 	st.History = nil

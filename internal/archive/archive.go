@@ -18,9 +18,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Result reads the result that status.resultRef of b names, of all its clients. Of a run
-// that did not succeed some may have published none. The errors are sentences that say
-// what to do, or those of the API server.
+// Result reads the results of all clients of b from the ConfigMap in status.resultRef. If the run did not succeed,
+// the results of some clients may be missing. Errors are sentences that say what to do, or come from the API server.
 func Result(ctx context.Context, c client.Reader, b *v1alpha1.NFSBenchmark) (runfile.Result, error) {
 	ref := b.Status.ResultRef
 	if ref == nil {
@@ -48,7 +47,7 @@ func Result(ctx context.Context, c client.Reader, b *v1alpha1.NFSBenchmark) (run
 	return res, nil
 }
 
-// noResult says why there is none, and when there will be.
+// noResult returns an error that says why b has no result, and when to expect one.
 func noResult(b *v1alpha1.NFSBenchmark) error {
 	switch phase := b.Status.Phase; {
 	case !phase.IsFinished() && phase != "":
@@ -61,15 +60,16 @@ func noResult(b *v1alpha1.NFSBenchmark) error {
 	}
 }
 
-// RecordName is the name of the ConfigMap with the record of a suite's run.
+// RecordName returns the name of the ConfigMap with the record of a suite's run.
 func RecordName(run string) string { return run + "-record" }
 
-// maxRecords is how many records of a suite are read: it keeps 50 runs, and beside them the accepted one and the one
-// under way.
+// maxRecords bounds the records of a suite that are read: a suite keeps 50 runs, the accepted run and the run under
+// way.
 const maxRecords = 52
 
-// Records reads the records of the newest runs of a suite, newest first. Whoever may write ConfigMaps may have written
-// them, so they share one budget. What is too much, too large or damaged is left out, and named in sentences.
+// Records reads the records of the newest runs of a suite, newest first. Any user who may write ConfigMaps may have
+// written them, so they share one size budget. The sentences in leftOut name the records that are too old, too large
+// or damaged.
 func Records(
 	ctx context.Context, c client.Reader, suite *v1alpha1.NFSBenchmarkSuite,
 ) (runs []runfile.SuiteRun, leftOut []string, err error) {
@@ -95,8 +95,8 @@ func Records(
 	return runs, leftOut, nil
 }
 
-// newestRecords are the ConfigMaps with records whose controller is the suite, newest first, and how many older ones
-// there are. It keeps no more than two pages of them.
+// newestRecords returns the newest ConfigMaps with records whose controller is the suite, newest first, and the
+// number of older ones. It holds at most two pages of them.
 func newestRecords(
 	ctx context.Context, c client.Reader, suite *v1alpha1.NFSBenchmarkSuite,
 ) (newest []corev1.ConfigMap, older int, err error) {

@@ -383,7 +383,7 @@ func (s *search) outside(i int, low, high *point) (rate int64, seconds int32) {
 	return 0, 0
 }
 
-// least is the lowest rate at which each client has an operation a second.
+// least returns the lowest rate at which each client has one operation a second.
 func (s *search) least() int64 { return max(int64(s.Clients), 1) }
 
 // outward returns the next rate to measure on one side of a narrow bracket. It returns 0 when a

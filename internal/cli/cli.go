@@ -24,7 +24,7 @@ const (
 	ExitLeft     = 130 // left with Ctrl-C, as shells count it
 )
 
-// codedError ends the program with a code of its own.
+// codedError is an error with an exit code.
 type codedError struct {
 	code int
 	err  error
@@ -37,8 +37,8 @@ func (e codedError) Unwrap() error { return e.err }
 // command has printed its own.
 func Coded(code int, err error) error { return codedError{code, err} }
 
-// BadInput makes err end the program with ExitBadInput: only other flags, names or
-// files can cure it. Errors that cobra finds before a RunE are bad input already.
+// BadInput makes err end the program with ExitBadInput: only other flags, names or files can fix it. Errors that
+// cobra finds before a RunE are bad input already.
 func BadInput(err error) error {
 	if err == nil {
 		return nil
@@ -46,7 +46,7 @@ func BadInput(err error) error {
 	return codedError{ExitBadInput, err}
 }
 
-// BadInputf is BadInput of a formatted error.
+// BadInputf returns a formatted error that ends the program with ExitBadInput.
 func BadInputf(format string, args ...any) error {
 	return codedError{ExitBadInput, fmt.Errorf(format, args...)}
 }
@@ -54,18 +54,17 @@ func BadInputf(format string, args ...any) error {
 // IsCoded reports whether err has an exit code of its own.
 func IsCoded(err error) bool { return errors.As(err, new(codedError)) }
 
-// runError marks an error that a RunE returned, to distinguish it from those that
-// cobra makes from the command line and that have no type of their own.
+// runError marks an error that a RunE returned, to distinguish it from the errors of cobra about the command line,
+// which have no type of their own.
 type runError struct{ err error }
 
 func (e runError) Error() string { return e.err.Error() }
 func (e runError) Unwrap() error { return e.err }
 
-// Execute runs one command line of a complete command tree, prints its error and returns
-// the exit code. explain, which may be nil, puts the error of a command into words. The
-// first SIGINT or SIGTERM cancels the context of the command, so that a run can write
-// its partial result; after it the signals have their default action again, so that a
-// second one ends a process that hangs.
+// Execute runs one command line of a complete command tree, prints its error and returns the exit code. The function
+// explain, which may be nil, puts the error of a command into words. The first SIGINT or SIGTERM cancels the context
+// of the command, so that a run can write its partial result; after it the signals have their default action again,
+// so that a second one ends a process that hangs.
 func Execute(
 	ctx context.Context, root *cobra.Command, explain func(error) error,
 	args []string, in io.Reader, out, errOut io.Writer,
@@ -76,7 +75,7 @@ func Execute(
 
 	markRunErrors(root, explain)
 	root.SilenceErrors, root.SilenceUsage = true, true // errors are printed here, once
-	root.SetArgs(append([]string{}, args...))          // nil would mean those of the process
+	root.SetArgs(append([]string{}, args...))          // nil would mean the arguments of the process
 	out, errOut = screen{out}, screen{errOut}
 	root.SetIn(in)
 	root.SetOut(out)
@@ -140,7 +139,7 @@ func RequireSubcommand(cmd *cobra.Command, args []string) error {
 	return BadInputf("there is no command %q; '%s --help' lists the commands", args[0], cmd.CommandPath())
 }
 
-// Version prefers the release, which the linker sets, then what the toolchain recorded.
+// Version returns the release, which the linker sets, or else the version that the toolchain recorded.
 func Version(release string) string {
 	if release != "" {
 		return release

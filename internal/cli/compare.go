@@ -14,16 +14,16 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Compare is the command compare of both programs, which only read in different ways what is compared.
+// Compare implements the command compare of both programs, which differ only in how they read the input.
 type Compare struct {
-	significance   runfile.SuiteSignificance // as the flags say
+	significance   runfile.SuiteSignificance // from the flags
 	percent        float64                   // its minimum effect
 	changed        func(flag string) bool
 	baseline, vary []string
 	to             Destination
 }
 
-// CompareRules is the part of the help that both programs have.
+// CompareRules is the part of the help that both programs share.
 const CompareRules = `
 Positive is better, whatever the metric. A difference counts when it is significant
 (Mann-Whitney, after Holm's correction), at least --minimum-effect large, and larger
@@ -35,10 +35,10 @@ warning that names what differs; --vary says what is meant to.
 
 The exit code is 0 whatever the answer is.`
 
-// Recorded is what is compared: a result, or the record of a suite's run.
+// Recorded holds a result, or the record of a suite's run if Run is not nil.
 type Recorded struct {
 	Arg    string // as the user named it
-	Name   string // of a result, for people
+	Name   string // of a result, for the output
 	Result runfile.Result
 	Run    *runfile.SuiteRun
 }
@@ -64,7 +64,7 @@ func (c *Compare) Register(cmd *cobra.Command) {
 	CompleteValues(cmd, "vary", compare.Groups()...)
 }
 
-// Parse checks the flags, and puts the names in the case that results have.
+// Parse checks the flags, and corrects the case of names.
 func (c *Compare) Parse() (err error) {
 	s := &c.significance
 	for i, m := range s.Metrics {
@@ -90,7 +90,7 @@ func (c *Compare) Parse() (err error) {
 	return c.to.Parse()
 }
 
-// over returns what the flags say, and otherwise what declared says, which may be nil.
+// over returns the rules of the flags. For flags that are not set it takes declared, which may be nil.
 func (c *Compare) over(declared *runfile.SuiteSignificance) runfile.SuiteSignificance {
 	out := c.significance
 	if declared == nil {
@@ -111,7 +111,7 @@ func (c *Compare) over(declared *runfile.SuiteSignificance) runfile.SuiteSignifi
 	return out
 }
 
-// Write compares one or two and writes the answer.
+// Write compares two inputs, or the cells of one run, and writes the comparison.
 func (c *Compare) Write(cmd *cobra.Command, in []Recorded, page report.PageOptions) error {
 	q, err := c.request(in)
 	if err != nil {
@@ -181,7 +181,7 @@ func (c *Compare) request(in []Recorded) (compare.Request, error) {
 	return q, nil
 }
 
-// within is a run with the comparison of its cells that the flags ask for.
+// within returns the run with the comparison of its cells that the flags request.
 func (c *Compare) within(run runfile.SuiteRun) (runfile.SuiteRun, error) {
 	set, declared := runfile.SuiteCompare{}, (*runfile.SuiteSignificance)(nil)
 	if run.Settings.Compare != nil {
@@ -203,7 +203,7 @@ func (c *Compare) within(run runfile.SuiteRun) (runfile.SuiteRun, error) {
 	return run, nil
 }
 
-// baselineOf reads AXIS=VALUE, and holds it against the axes of a run.
+// baselineOf parses AXIS=VALUE, and checks it against the axes of a run.
 func baselineOf(pairs []string, run runfile.SuiteRun) (map[string]string, error) {
 	_, have := run.Axes()
 	baseline := map[string]string{}

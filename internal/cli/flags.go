@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// OneOf finds the value of a flag whatever its case.
+// OneOf returns the value of values that a flag names in any case.
 func OneOf[T ~string](flag string, value T, values []T) (T, error) {
 	v, err := oneOf(value, values, nil)
 	if err != nil {
@@ -18,7 +18,7 @@ func OneOf[T ~string](flag string, value T, values []T) (T, error) {
 	return v, err
 }
 
-// oneOf finds a value whatever its case, or by another name in lower case.
+// oneOf returns the value of values that value names in any case, or the value of also for it in lower case.
 func oneOf[T ~string](value T, values []T, also map[string]T) (T, error) {
 	if other, ok := also[strings.ToLower(string(value))]; ok {
 		return other, nil

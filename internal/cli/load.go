@@ -30,8 +30,8 @@ func workloads() []string {
 	return []string{WorkloadRaw, WorkloadCalibrate, WorkloadSLOBRead, WorkloadSLOBScan}
 }
 
-// Load is the flags of a load, which nfsbench load and kubectl nfsbench run share. Each stands for a
-// field of the spec of an NFSBenchmark.
+// Load holds the flags of a load, which nfsbench load and kubectl nfsbench run share. Each flag sets a field of the
+// spec of an NFSBenchmark.
 type Load struct {
 	workload Field
 	fields   []*Field
@@ -44,17 +44,17 @@ type Field struct {
 	Kind
 
 	name, help string
-	value      string // as given; at first the default of the API, empty where there is none
+	value      string // as typed; initially the default of the API, or empty
 	fields     []string
 	set        any // the value as the spec has it
 }
 
-// Kind is how the text of a flag becomes the value of a field.
+// Kind parses the text of a flag into the value of a field.
 type Kind struct {
 	name   string // in the help
 	parse  func(string) (any, error)
-	list   bool     // given again, it adds to the list
-	values []string // to complete with
+	list   bool     // a repeated flag adds to the list
+	values []string // for completion
 	unit   time.Duration
 }
 
@@ -72,10 +72,10 @@ func (f *Field) Set(s string) error {
 
 func (f *Field) String() string { return f.value }
 
-// Type is the name of the value in the help.
+// Type returns the name of the value in the help.
 func (f *Field) Type() string { return f.Kind.name }
 
-// loadFields are the flags of all loads.
+// loadFields returns the flags of all loads.
 func loadFields() []*Field {
 	row := func(name string, k Kind, help string, fields ...string) *Field {
 		return &Field{Kind: k, name: name, help: help, fields: fields}
@@ -183,8 +183,8 @@ func (l *Load) Register(cmd *cobra.Command) {
 	}
 }
 
-// Fill sets the fields of a spec whose flags were given, and the pattern. It refuses a flag that would do
-// nothing.
+// Fill sets the fields of a spec from the flags that were set, and the default pattern. It rejects a flag without
+// effect.
 func (l *Load) Fill(spec map[string]any) error {
 	kind := l.kind(spec)
 	for _, f := range l.fields {
@@ -205,7 +205,8 @@ func (l *Load) Fill(spec map[string]any) error {
 	return nil
 }
 
-// kind is the workload of a spec: that of the flag, or where it was not given the one that is there.
+// kind returns the workload of --workload, or else of the spec, or else raw. It replaces the workload of the spec if
+// --workload is set, and adds a missing one.
 func (l *Load) kind(spec map[string]any) string {
 	access := map[string]string{
 		WorkloadSLOBRead: string(bench.SLOBRandomRead), WorkloadSLOBScan: string(bench.SLOBFullTableScan),
@@ -235,7 +236,7 @@ func (l *Load) kind(spec map[string]any) string {
 	return kind
 }
 
-// Given are the flags that register adds and the user gave, as they were typed.
+// Given returns the flags that register adds and the user set, as typed.
 func Given(fs *pflag.FlagSet, register func(*cobra.Command)) []string {
 	described, given := &cobra.Command{}, []string(nil)
 	register(described)
@@ -247,8 +248,8 @@ func Given(fs *pflag.FlagSet, register func(*cobra.Command)) []string {
 	return given
 }
 
-// Explain names the flags behind the fields of the plan of such a spec that an error is about. A plan has the
-// words of the spec, and says Bytes of sizes.
+// Explain replaces the fields of a plan in an error by the flags that set them. A plan has the field names of the
+// spec, with the suffix Bytes for sizes.
 func (l *Load) Explain(spec map[string]any, err error) error {
 	var problems runfile.Problems
 	if !errors.As(err, &problems) {
@@ -279,7 +280,7 @@ func (f *Field) workloads() []string {
 	})
 }
 
-// standard is the default, in the words of the flag; empty if there is none.
+// standard returns the default in the words of the flag; empty if there is none.
 func (f *Field) standard() string {
 	if f.name == "pattern" { // the API has no default for it
 		return string(bench.PatternRead)
@@ -300,7 +301,7 @@ func (f *Field) standard() string {
 	return ""
 }
 
-// path leads to the field of a spec with such a workload; nil if it has none.
+// path returns the path of the field in a spec with this workload; nil if the workload has no such field.
 func (f *Field) path(kind string) []string {
 	for _, field := range f.fields {
 		head, rest, _ := strings.Cut(field, ".")
@@ -340,7 +341,7 @@ func put(spec map[string]any, path []string, v any) {
 
 func text() Kind { return Kind{name: "string", parse: func(s string) (any, error) { return s, nil }} }
 
-// choice is a switch that sets a field to a word.
+// choice returns the kind of a switch that sets a field to the word is.
 func choice(is string) Kind {
 	return Kind{name: "bool", parse: func(s string) (any, error) {
 		if on, err := strconv.ParseBool(s); !on {
@@ -381,7 +382,7 @@ func numbers() Kind {
 	}}
 }
 
-// size is a quantity, as the API writes it.
+// size returns the kind of a quantity, as the API writes it.
 func size() Kind {
 	return Kind{name: "size", parse: func(s string) (any, error) { return s, new(Size).Set(s) }}
 }
@@ -389,7 +390,7 @@ func size() Kind {
 // Size is a flag that holds bytes, written as a quantity of Kubernetes.
 type Size int64
 
-// Set parses s; it is not changed when s is wrong.
+// Set parses s. It does not change b if s is wrong.
 func (b *Size) Set(s string) error {
 	q, err := resource.ParseQuantity(s)
 	if err != nil || !strings.ContainsAny(s[:1], "0123456789") || q.Value() == math.MaxInt64 ||
@@ -403,7 +404,7 @@ func (b *Size) Set(s string) error {
 // String writes the size with the largest power of 1024 that divides it.
 func (b *Size) String() string { return resource.NewQuantity(int64(*b), resource.BinarySI).String() }
 
-// Type is the name of the value in the help.
+// Type returns the name of the value in the help.
 func (b *Size) Type() string { return "size" }
 
 func inSeconds() Kind { return span(time.Second, "seconds, such as 30s or 2m") }
@@ -418,7 +419,7 @@ func span(unit time.Duration, such string) Kind {
 	}}
 }
 
-// link is RATE[:MTU]. Rates are those of the API, and such as 10Gbit or 10Gbit/s.
+// link returns the kind of RATE[:MTU]. A rate is a quantity as in the API, or has a unit, such as 10Gbit or 10Gbit/s.
 func link() Kind {
 	return Kind{name: "link", parse: func(s string) (any, error) {
 		rate, mtu, hasMTU := strings.Cut(s, ":")
@@ -435,7 +436,7 @@ func link() Kind {
 	}}
 }
 
-// capacity is PERCENTILE=LATENCY[,...]. The lowest latency comes first, as in the API.
+// capacity returns the kind of PERCENTILE=LATENCY[,...]. The lowest latency comes first, as in the API.
 func capacity() Kind {
 	return Kind{name: "bounds", list: true, parse: func(s string) (any, error) {
 		type bound = map[string]any

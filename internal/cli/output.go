@@ -28,7 +28,7 @@ const (
 	FormatHTML = "html"
 )
 
-// Destination is where a report or comparison goes, and in which format, as --output says.
+// Destination holds the file and the format that --output selects for a report or comparison.
 type Destination struct {
 	Format string // after Parse
 	File   string // after Parse; empty is standard output
@@ -60,8 +60,7 @@ func (d *Destination) Parse() error {
 	return nil
 }
 
-// Write makes the whole file or none, so that an error leaves no half of a file and
-// keeps the one of before.
+// Write replaces the file only after fill has succeeded, so that an error leaves no partial file and keeps the old one.
 func (d *Destination) Write(cmd *cobra.Command, fill func(io.Writer) error) error {
 	if d.File == "" {
 		return fill(cmd.OutOrStdout())
@@ -70,9 +69,9 @@ func (d *Destination) Write(cmd *cobra.Command, fill func(io.Writer) error) erro
 	if err != nil {
 		return BadInputf("--output %s: %w", d.File, err)
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // the file has its final name by then
+	defer func() { _ = os.Remove(f.Name()) }() // has no effect after the rename
 	var w io.Writer = f
-	if d.Format == FormatText { // which somebody shows on a terminal
+	if d.Format == FormatText { // users show it on a terminal
 		w = screen{f}
 	}
 	const readable = 0o644
@@ -93,8 +92,7 @@ func WriteJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// TerminalWidth returns the columns of the terminal that w is; 0 if it is none, or one
-// that cannot move its cursor.
+// TerminalWidth returns the columns of the terminal w; 0 if w is no terminal, or cannot move its cursor.
 func TerminalWidth(w io.Writer) int {
 	f, ok := below(w).(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" { //nolint:gosec // a descriptor fits an int
@@ -107,17 +105,17 @@ func TerminalWidth(w io.Writer) int {
 	return width
 }
 
-// Bar draws how far something is, in one line that stays where it is.
+// Bar draws progress in one line that it overwrites.
 type Bar struct {
 	w     io.Writer
 	width int // of the terminal
 	drawn bool
 }
 
-// NewBar draws on w, which is a terminal or shown on one.
+// NewBar returns a bar that draws on w, which is a terminal or shown on one.
 func NewBar(w io.Writer) *Bar { return &Bar{w: below(w), width: cmp.Or(TerminalWidth(w), 80)} }
 
-// Show draws the bar and the words after it in place of those before.
+// Show replaces the line by the bar and the words after it.
 func (v *Bar) Show(percent int32, words string) {
 	const full = 16
 	done := strings.Repeat("=", int(min(max(percent, 0), 100))*full/100)
@@ -131,10 +129,10 @@ func (v *Bar) Show(percent int32, words string) {
 	v.drawn = true
 	words = strings.Map(human.Printable, words)
 	line := Clip(fmt.Sprintf("[%-*s] %3d%%  %s", full, done, percent, words), v.width-1)
-	_, _ = io.WriteString(v.w, up+"\r\x1b[2K"+line+"\n") // progress that cannot be shown ends nothing
+	_, _ = io.WriteString(v.w, up+"\r\x1b[2K"+line+"\n") // ignore write errors of progress
 }
 
-// Clip bounds s to so many columns.
+// Clip shortens s to this number of columns.
 func Clip(s string, columns int) string {
 	if utf8.RuneCountInString(s) <= columns || columns < 2 {
 		return s
@@ -147,8 +145,8 @@ func WriteTable(w io.Writer, t compare.Table) error {
 	return report.CompareText(below(w), t, textOptions(w))
 }
 
-// textOptions says what the reader's terminal can do. What is no terminal gets neither
-// colours nor an odd width, so that files stay the same.
+// textOptions returns the options that the reader's terminal supports. Without a terminal there are no colours and no
+// width, so that files stay the same.
 func textOptions(w io.Writer) report.Options {
 	locales := []string{"LC_ALL", "LC_CTYPE", "LANG"}
 	locale := ""
@@ -160,10 +158,9 @@ func textOptions(w io.Writer) report.Options {
 	return report.Options{ASCII: !utf8, Width: width, Color: width > 0 && os.Getenv("NO_COLOR") == ""}
 }
 
-// ReadInput reads a file, or in for the name "-", up to limit bytes; what it should be
-// is for the message about a larger one. It gives up when the context ends. The
-// goroutine then stays in its Read: nothing ends the Read of a terminal, and the process
-// is about to exit.
+// ReadInput reads a file, or in for the name "-". More than limit bytes are an error, whose message says what the
+// file should be. ReadInput returns when the context ends. The goroutine then stays in its Read: nothing ends the
+// Read of a terminal, and the process is about to exit.
 func ReadInput(ctx context.Context, in io.Reader, name, what string, limit int64) ([]byte, error) {
 	shown := DisplayName(name)
 	if name != "-" {
@@ -198,7 +195,7 @@ func ReadInput(ctx context.Context, in io.Reader, name, what string, limit int64
 	return got.data, nil
 }
 
-// DisplayName is how messages call an input.
+// DisplayName returns the name of an input in messages.
 func DisplayName(name string) string {
 	if name == "-" {
 		return "<stdin>"

@@ -13,8 +13,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// WriteReport writes a result, which it judges again, or the record of a suite's run. g is how that run
-// compares with the accepted one; nil where there is none.
+// WriteReport writes a result, which it judges again, or the record of a suite's run. The table g compares that run
+// with the accepted run; nil if there is none.
 func (d *Destination) WriteReport(cmd *cobra.Command, in Recorded, g *compare.Table, page report.PageOptions) error {
 	return d.Write(cmd, func(w io.Writer) error {
 		if in.Run != nil {

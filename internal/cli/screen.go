@@ -7,12 +7,12 @@ import (
 	"github.com/nfsbench/nfsbench/internal/human"
 )
 
-// screen is an output that people read on a terminal. Results, records, objects and errors have texts of strangers in
-// them: each character that could act on the terminal becomes a question mark, also in JSON, which does not escape all
-// of them. It keeps no state, so it is as safe for concurrent use as the writer that it has.
+// screen writes to an output that may be a terminal, and replaces each control character by a question mark. Results,
+// records, objects and errors contain text from untrusted sources, and JSON does not escape all control characters. A
+// screen has no state, so it is as safe for concurrent use as w.
 type screen struct{ w io.Writer }
 
-// Write takes whole characters.
+// Write expects whole characters.
 func (s screen) Write(p []byte) (int, error) {
 	if _, err := s.w.Write(bytes.Map(human.Printable, p)); err != nil {
 		return 0, err
@@ -20,7 +20,7 @@ func (s screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// below is the writer of a screen, for what writes sequences of our own and cleans the texts between them.
+// below returns the writer of a screen, for callers that write escape sequences and clean the text between them.
 func below(w io.Writer) io.Writer {
 	if s, ok := w.(screen); ok {
 		return s.w

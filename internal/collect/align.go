@@ -9,17 +9,16 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Reading is one sample of a storage source, and when the client had it. The
-// storage's clock may be another than the client's, so windows are cut by At
-// and rates are made from the sample's own time.
+// Reading is one sample of a storage source with its time on the client's clock. The storage's clock may
+// differ from the client's, so At assigns a reading to a window, and the sample's own time is the clock for
+// rates.
 type Reading struct {
 	At     time.Time // middle of the call, on the client's clock
 	Epoch  string    // of the counters, see storage.Snapshot; empty is unknown
 	Sample runfile.StorageSample
 }
 
-// minCoverage is the share of a span, 1/minCoverage, that the samples inside
-// must cover before they may stand for it.
+// minCoverage defines the share of a span, 1/minCoverage, that the samples inside must cover to represent it.
 const minCoverage = 2
 
 // Align returns what the counters did in each closed span of a Baseline, a window or a phase of a calibration,
@@ -32,10 +31,9 @@ const minCoverage = 2
 // the times of its span. Each storage source has its own two readings, times and Seconds. The window has
 // no values if fewer than two samples are inside, or if they cover less than half of the span.
 //
-// A counter that is missing at either end, or that went back in between, has
-// no delta. A storage source that was started again, or whose own counters went
-// back, has Reset set and no values at all; a node or a path that went back
-// loses only its own.
+// A counter that is missing at either end, or that went back in between, has no delta. A storage source that
+// restarted, or whose own counters went back, has Reset set and no values at all; a node or a path whose
+// counter went back loses only that counter's delta.
 func Align(spans []runfile.Span, hosts []runfile.HostSample, storage []Reading) []runfile.ObservedWindow {
 	var windows []runfile.ObservedWindow
 	var sources []string // in the order of their first reading
@@ -70,7 +68,7 @@ func alignedKinds() []string {
 	return []string{runfile.SpanBaseline, runfile.SpanMeasure, runfile.StepSmallReads, runfile.StepLargeReads}
 }
 
-// phases are the parts of calibrations with small and with large reads, as spans.
+// phases returns the parts of calibrations with small and with large reads, as spans.
 func phases(load runfile.Load) (spans []runfile.Span) {
 	for _, rep := range load.Repetitions {
 		if rep.Oracle == nil {
@@ -91,14 +89,14 @@ func dated(w runfile.StorageWindow, start, end time.Time) runfile.StorageWindow 
 	return w
 }
 
-// maxAge is more than any storage is behind with its counters.
+// maxAge is above the age of the counters of any storage.
 const maxAge = 2 * time.Minute
 
-// heldAt says when, on the client's clock, the counters of a reading held. An
-// array moves its counters on a grid (ONTAP: every 15 s), so what is read is as
-// old as that. Nothing can be read before it was: the youngest reading of all
-// shows how far the two clocks are apart. A reading that seems to be much older
-// than the others, because a clock was set, is taken for what it was read as.
+// heldAt returns a function for the time, on the client's clock, at which the storage took the counters of a
+// reading. An array updates its counters on a grid (ONTAP: every 15 s), so a reading is as old as the last
+// update. No reading can be older than its counters: the youngest reading of all shows the offset between the
+// two clocks. A reading that seems much older than the others, because a clock was set, gets the time of the
+// call.
 func heldAt(readings []Reading) func(Reading) time.Time {
 	youngest := time.Duration(math.MaxInt64)
 	for _, r := range readings {
@@ -113,8 +111,8 @@ func heldAt(readings []Reading) func(Reading) time.Time {
 	}
 }
 
-// inside returns the samples from the first to the last inside the span, nil
-// if they can not stand for it.
+// inside returns the samples from the first to the last inside the span, nil if they cannot represent the
+// span.
 func inside[T any](samples []T, at func(T) time.Time, span runfile.Span) []T {
 	within := func(s T) bool { return !at(s).Before(span.Start) && !at(s).After(span.End) }
 	first := slices.IndexFunc(samples, within)
@@ -132,8 +130,8 @@ func inside[T any](samples []T, at func(T) time.Time, span runfile.Span) []T {
 	return samples[first : last+1]
 }
 
-// grown returns by how much a counter grew over the samples, nil if it is not
-// known at both ends or went back on the way.
+// grown returns the growth of a counter over the samples, nil if the counter is unknown at either end or went
+// back in between.
 func grown[T any](samples []T, counter func(T) *int64) *int64 {
 	first, last := counter(samples[0]), counter(samples[len(samples)-1])
 	if first == nil || last == nil || wentBack(samples, counter) {
@@ -142,7 +140,7 @@ func grown[T any](samples []T, counter func(T) *int64) *int64 {
 	return new(*last - *first)
 }
 
-// of returns a counter of a part of a sample, unknown where the sample has no such part.
+// of returns a counter of a part of a sample, nil if the sample has no such part.
 func of[T, P any](part func(T) *P, counter func(*P) *int64) func(T) *int64 {
 	return func(sample T) *int64 {
 		if p := part(sample); p != nil {
@@ -152,7 +150,7 @@ func of[T, P any](part func(T) *P, counter func(*P) *int64) func(T) *int64 {
 	}
 }
 
-// find returns the first that is wanted, nil if there is none.
+// find returns the first wanted element, nil if there is none.
 func find[T any](list []T, wanted func(T) bool) *T {
 	if i := slices.IndexFunc(list, wanted); i >= 0 {
 		return &list[i]
@@ -160,7 +158,7 @@ func find[T any](list []T, wanted func(T) bool) *T {
 	return nil
 }
 
-// wentBack reports whether a counter is ever smaller than it was before.
+// wentBack reports whether a counter is smaller in any sample than in an earlier one.
 func wentBack[T any](samples []T, counter func(T) *int64) bool {
 	var before *int64
 	for _, s := range samples {
@@ -178,8 +176,8 @@ func wentBack[T any](samples []T, counter func(T) *int64) bool {
 
 const permille = 1000
 
-// share returns part/whole in permille, at most 1000, nil if it is not known.
-// Two counters that are not read in the same instant can give a little more.
+// share returns part/whole in permille, at most 1000, nil if it is unknown. Two counters that are not read at
+// the same instant can give a little more than the whole.
 func share(part *int64, whole float64) *int32 {
 	if part == nil || whole <= 0 {
 		return nil
@@ -187,8 +185,7 @@ func share(part *int64, whole float64) *int32 {
 	return new(int32(min(float64(*part)/whole*permille+0.5, permille)))
 }
 
-// fillHostWindow writes the deltas of the samples, of which there are two or
-// more, into w.
+// fillHostWindow writes the deltas of two or more samples into w.
 func fillHostWindow(w *runfile.ObservedWindow, samples []runfile.HostSample) {
 	first, last := samples[0], samples[len(samples)-1]
 	w.Start, w.End = first.Time, last.Time
@@ -213,13 +210,13 @@ func fillHostWindow(w *runfile.ObservedWindow, samples []runfile.HostSample) {
 	}
 }
 
-// coreShares leaves out cores that were not there all the time. The kernel's idle time of one core can go
-// back, so the whole is the time of the window.
+// coreShares omits cores that were not present all the time. The kernel's idle time of one core can go back,
+// so the whole is the time of the window.
 func coreShares(samples []runfile.HostSample) (out []runfile.CoreWindow) {
 	for n, core := range samples[0].Cores {
 		in := func(s runfile.HostSample) *runfile.CoreCounters {
 			if n < len(s.Cores) && s.Cores[n].Number == core.Number {
-				return &s.Cores[n] // as long as no other is taken away
+				return &s.Cores[n] // unless a core was removed
 			}
 			return find(s.Cores, func(c runfile.CoreCounters) bool { return c.Number == core.Number })
 		}
@@ -232,7 +229,7 @@ func coreShares(samples []runfile.HostSample) (out []runfile.CoreWindow) {
 	return out
 }
 
-// interfaceDeltas leaves out interfaces that were not there all the time.
+// interfaceDeltas omits interfaces that were not present all the time.
 func interfaceDeltas(samples []runfile.HostSample) []runfile.InterfaceRead {
 	var out []runfile.InterfaceRead
 	for _, i := range samples[0].Interfaces {
@@ -248,8 +245,7 @@ func interfaceDeltas(samples []runfile.HostSample) []runfile.InterfaceRead {
 	return out
 }
 
-// mountDelta is nil when any counter of the mount went back: it is another
-// mount then.
+// mountDelta returns nil if any counter of the mount went back, because then it is another mount.
 func mountDelta(samples []runfile.HostSample) *runfile.MountCounters {
 	var out runfile.MountCounters
 	mount := func(s runfile.HostSample) *runfile.MountCounters { return s.Mount }
@@ -279,9 +275,9 @@ func mountWentBack(samples []runfile.HostSample) bool {
 	return false
 }
 
-// retransmits are the transmissions of each kind of operation above its operations. A kind of which calls ended
-// before they were sent has fewer, and takes none from the others. Samples of a collector that was killed have
-// no operations.
+// retransmits returns, over all kinds of operations, the transmissions in excess of the operations. If calls
+// ended before they were sent, their kind has fewer transmissions, which it does not subtract from the other
+// kinds. The samples of a killed collector have no operations.
 func retransmits(samples []runfile.HostSample) (again int64) {
 	var known []runfile.HostSample
 	for _, s := range samples {
@@ -296,7 +292,7 @@ func retransmits(samples []runfile.HostSample) (again int64) {
 	for _, o := range known[len(known)-1].Mount.Operations {
 		b := find(before, func(b runfile.OperationCounters) bool { return b.Name == o.Name })
 		if b == nil {
-			b = &runfile.OperationCounters{} // it never did that before
+			b = &runfile.OperationCounters{} // the first operations of this kind
 		}
 		again += max(o.Transmissions-b.Transmissions-(o.Operations-b.Operations), 0)
 	}
@@ -313,7 +309,7 @@ func mountFields(m *runfile.MountCounters) []*int64 {
 	}
 }
 
-// connectionsChanged is the problem that errConnections describes.
+// connectionsChanged reports whether the problem of errConnections occurred.
 func connectionsChanged(samples []runfile.HostSample) bool {
 	first, last := samples[0].Mount, samples[len(samples)-1].Mount
 	return first != nil && last != nil && len(first.Transports) != len(last.Transports)
@@ -322,8 +318,8 @@ func connectionsChanged(samples []runfile.HostSample) bool {
 var errConnections = errors.New("the number of connections of the mount changed, as it does with another nconnect or " +
 	"with trunking: the window of that time has none that were added, and none at all if one was removed")
 
-// transportDeltas are those of the connections that were there at both ends. The kernel lists one that is added
-// behind the others; which one was removed is not known.
+// transportDeltas returns the deltas of the connections that were present at both ends. The kernel appends an
+// added connection to its list; it does not show which one was removed.
 func transportDeltas(samples []runfile.HostSample) []runfile.Transport {
 	count := len(samples[0].Mount.Transports)
 	var out []runfile.Transport
@@ -369,13 +365,13 @@ func storageWindow(source string, readings []Reading) runfile.StorageWindow {
 		return runfile.StorageWindow{Source: source, Reset: true}
 	}
 	if w.Seconds == 0 {
-		return w // the storage gave the same reading twice: no deltas
+		return w // the storage returned the same reading twice: no deltas
 	}
 	w.ReadOps, w.WriteOps, w.OtherOps, w.ReadBytes, w.WriteBytes = deltas[0], deltas[1], deltas[2], deltas[3], deltas[4]
 	w.ReadMicroseconds, w.WriteMicroseconds = deltas[5], deltas[6]
 	for _, r := range readings {
 		if n := r.Sample.VolumeNode; n != "" && (len(w.VolumeNodes) == 0 || w.VolumeNodes[len(w.VolumeNodes)-1] != n) {
-			w.VolumeNodes = append(w.VolumeNodes, n) // those that owned the data, in order
+			w.VolumeNodes = append(w.VolumeNodes, n) // the nodes that owned the data, in order
 		}
 		if len(r.Sample.Clients) > 0 {
 			w.Clients = r.Sample.Clients // of the last reading that asked for them
@@ -390,8 +386,8 @@ func storageWindow(source string, readings []Reading) runfile.StorageWindow {
 	return w
 }
 
-// nodeWindow needs to know the cores, or the time in which the node could have
-// been busy: CPU time of an unknown number of cores is no share of anything.
+// nodeWindow needs the number of cores, or the time in which the node could have been busy: without them CPU
+// time is not a share.
 func nodeWindow(readings []Reading, name string, seconds float64) runfile.StorageNodeWindow {
 	node := func(r Reading) *runfile.StorageNode {
 		return find(r.Sample.Nodes, func(n runfile.StorageNode) bool { return n.Name == name })

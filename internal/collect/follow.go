@@ -18,17 +18,17 @@ import (
 
 const (
 	maxTailBytes = 1 << 20  // read at once
-	maxTails     = 16       // of those in one look, whatever the file has
+	maxTails     = 16       // maximum reads of maxTailBytes in one look
 	maxLineBytes = 64 << 10 // longer lines are no events
 	maxSpans     = 1 << 16  // a loader that reports more is not ours
 )
 
-// follower knows what the loader has reported so far. One goroutine uses it.
+// follower holds the reports of the loader. One goroutine uses it.
 type follower struct {
 	tail     eventTail
 	dir      string
 	loadSeen os.FileInfo // of the load that was read last
-	loadRead time.Time   // when that was
+	loadRead time.Time   // time of that reading
 	load     *runfile.Load
 	last     *runfile.Event
 	spans    []runfile.Span // made from events
@@ -38,8 +38,8 @@ func newFollower(dir string) *follower {
 	return &follower{tail: eventTail{dir: dir}, dir: dir}
 }
 
-// readEvents takes in what is new. It reports whether there was anything, and
-// whether the loader has gone on to another span.
+// readEvents reads new events. It reports whether there were any, and whether the loader has started another
+// span.
 func (f *follower) readEvents() (news, moved bool, err error) {
 	err = f.tail.each(func(e runfile.Event) {
 		news = true
@@ -57,8 +57,7 @@ func (f *follower) readEvents() (news, moved bool, err error) {
 	return news, moved, err
 }
 
-// readLoad reads the load file if it is another than the last time. A load
-// that can not be read leaves the one before.
+// readLoad reads the load file if it has changed. An unreadable file leaves the earlier load in place.
 func (f *follower) readLoad(now time.Time) error {
 	file, err := shareddir.Open(f.dir, runfile.LoadFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -78,14 +77,14 @@ func (f *follower) readLoad(now time.Time) error {
 	f.loadRead = now
 	load, err := runfile.ReadLoad(file)
 	if err != nil {
-		return fmt.Errorf("%s is not as a loader writes it", runfile.LoadFile) // what it has is not said to others
+		return fmt.Errorf("%s is not as a loader writes it", runfile.LoadFile) // its content must not get into messages
 	}
 	f.loadSeen, f.load = info, &load
 	return nil
 }
 
-// done reports whether the loader has nothing more to say. Between its end and
-// that it cleans up, and may add to the reason why it failed.
+// done reports whether the loader has finished. Between the end of the load and that moment it cleans up, and
+// may add to the reason of a failure.
 func (f *follower) done() bool {
 	if !f.ended() {
 		return false
@@ -94,13 +93,12 @@ func (f *follower) done() bool {
 	return n > 0 && f.load.Spans[n-1].Kind == runfile.SpanDone
 }
 
-// ended reports whether the loader has sent its final event: it went as planned,
-// or it says why it did not.
+// ended reports whether the loader has sent its final event: its load is complete or has a failure.
 func (f *follower) ended() bool {
 	return f.load != nil && (!f.load.Partial || f.load.Failure != nil)
 }
 
-// partialLoad is the best that is known of a load that has not ended.
+// partialLoad returns the known part of a load that has not ended.
 func (f *follower) partialLoad() runfile.Load {
 	load := runfile.Load{Partial: true}
 	if f.load != nil {
@@ -119,18 +117,18 @@ func lastStart(spans []runfile.Span) time.Time {
 	return spans[len(spans)-1].Start
 }
 
-// eventTail reads the events file as it grows. Lines that are no events are
-// counted and left out: the loader may have been killed inside one.
+// eventTail reads the events file while it grows. It skips and reports lines that are not events, because the
+// loader may have been killed while it wrote a line.
 type eventTail struct {
 	dir    string
-	file   *os.File // nil until it is there. Open, its inode is given to no other file
+	file   *os.File // nil until the file exists. While it is open, its inode is not reused
 	offset int64
-	rest   []byte // a line whose end is not there yet
+	rest   []byte // an incomplete line
 }
 
-// each calls fn for the events that came since the last call, and returns the first error
-// of those that could not be read. A file that is not there yet has none. One that
-// another file has replaced is not read any more. What one call does not read, the next does.
+// each calls fn for the events since the last call, and returns the first error of an unreadable event. A
+// missing file has no events. each does not read a file that has replaced the first one. The next call reads
+// the events that exceed the bound of one call.
 func (t *eventTail) each(fn func(runfile.Event)) error {
 	now, err := shareddir.Open(t.dir, runfile.EventsFile)
 	if errors.Is(err, fs.ErrNotExist) && t.file == nil {
@@ -176,7 +174,7 @@ func (t *eventTail) take(chunk []byte, fn func(runfile.Event)) (bad error) {
 		}
 		var e runfile.Event
 		if json.Unmarshal(line, &e) != nil || !slices.Contains(runfile.SpanKinds(), e.Span) {
-			bad = fmt.Errorf("a line of %s is no event", runfile.EventsFile) // what it has is not said to others
+			bad = fmt.Errorf("a line of %s is no event", runfile.EventsFile) // its content must not get into messages
 			continue
 		}
 		fn(e)
@@ -188,8 +186,8 @@ func (t *eventTail) take(chunk []byte, fn func(runfile.Event)) (bad error) {
 	return bad
 }
 
-// crashedLoad is the result of a loader that sent no final event: what it told
-// until then, and a failure that says how far it came.
+// crashedLoad returns the result of a loader that sent no final event: its reports until then, and a failure
+// with its last position.
 func crashedLoad(load runfile.Load, last *runfile.Event) runfile.Load {
 	const advice = "see the log of its container, and whether it was killed for its memory limit"
 	message := "the loader ended without a final event and before it reported anything: " + advice
@@ -206,8 +204,7 @@ func crashedLoad(load runfile.Load, last *runfile.Event) runfile.Load {
 	return load
 }
 
-// closedAt returns the spans with the open one ended at the last event, so
-// that what was observed of it can be told.
+// closedAt returns the spans with the open one closed at the last event, so that it can have a window.
 func closedAt(spans []runfile.Span, last *runfile.Event) []runfile.Span {
 	out := slices.Clone(spans)
 	if n := len(out); n > 0 && last != nil && out[n-1].End.IsZero() && last.Time.After(out[n-1].Start) {

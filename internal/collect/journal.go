@@ -18,30 +18,29 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage"
 )
 
-// The sources of problems that are the collector's own.
+// Sources of problems of the collector itself.
 const (
 	problemRestart = "collector"
 	problemJournal = "collector journal"
 )
 
-// maxJournalBytes is how much of a journal is read: other containers of the pod can write
-// to its directory.
+// maxJournalBytes bounds the reading of a journal, because other containers of the pod can write to its
+// directory.
 const maxJournalBytes = 64 << 20
 
-// maxEntryBytes is above what a reading of all counters of an array takes.
+// maxEntryBytes is above the size of a reading of all counters of an array.
 const maxEntryBytes = 4 << 20
 
-// journal keeps what a session has sampled in a file, so that the successor of
-// a collector that was killed goes on from there. It holds what the series
-// hold, one entry a line, and is written anew when they are thinned: it never
-// grows beyond them. A nil journal keeps nothing. One goroutine at a time uses
-// it.
+// journal keeps the samples of a session in a file, so that the successor of a killed collector continues
+// from them. It has the same samples as the series, one entry per line. The session rewrites it when it thins
+// a series, so that the journal never grows beyond the series. A nil journal keeps nothing. One goroutine at
+// a time uses it.
 type journal struct {
 	dir, name string
 	file      *os.File
 }
 
-// entry is one line: one of its first three members.
+// entry is one line of the journal: one of its first three members.
 type entry struct {
 	Host    *runfile.HostSample      `json:"host,omitempty"`
 	Reading *Reading                 `json:"reading,omitempty"`
@@ -49,15 +48,15 @@ type entry struct {
 	Edge    bool                     `json:"edge,omitempty"`
 }
 
-// openJournal opens or makes the journal, and returns what is in it. A line
-// that is no entry is left out: its writer was killed inside it.
+// openJournal opens or creates the journal, and returns its entries. It skips a line that is not an entry,
+// because a collector may have been killed while it wrote the line.
 func openJournal(path string) (*journal, []entry, error) {
 	j := &journal{dir: filepath.Dir(path), name: filepath.Base(path)}
 	entries, err := j.read()
 	if err != nil {
 		return nil, nil, err
 	}
-	// What was read is written again, so that a half line at the end is gone.
+	// Write the entries again, which removes an incomplete line at the end.
 	return j, entries, j.rewrite(entries)
 }
 
@@ -82,7 +81,7 @@ func (j *journal) read() ([]entry, error) {
 	return entries, lines.Err()
 }
 
-// add appends one entry. Each line is one write.
+// add appends one entry with a single write.
 func (j *journal) add(e entry) error {
 	if j == nil || j.file == nil {
 		return nil
@@ -124,8 +123,8 @@ func (j *journal) close() {
 	}
 }
 
-// restore takes over what a collector that was killed had sampled, and keeps
-// what this one will. It is called before sampling begins.
+// restore takes over the samples of a killed collector, and starts the journal of this one. Start calls it
+// before sampling begins.
 func (s *Session) restore() {
 	if s.opt.Journal == "" {
 		return
@@ -153,8 +152,8 @@ func (s *Session) restore() {
 	s.journal = j
 }
 
-// keep writes an entry down; s.mu is held. Where that fails once, a successor
-// would find gaps that are not marked, so nothing more is kept.
+// keep writes an entry to the journal; s.mu is held. After an error it closes the journal, because a
+// successor would find gaps that are not marked.
 func (s *Session) keep(e entry, thinned bool) {
 	if s.journal == nil || s.finished {
 		return
@@ -170,7 +169,7 @@ func (s *Session) keep(e entry, thinned bool) {
 	}
 }
 
-// entries are all that is known; s.mu is held.
+// entries returns all samples and problems; s.mu is held.
 func (s *Session) entries() []entry {
 	var out []entry
 	for _, p := range s.problems.snapshot() {
@@ -187,7 +186,7 @@ func (s *Session) entries() []entry {
 	return out
 }
 
-// gap says what a restart has cost.
+// gap returns an error that describes the loss by a restart.
 func (s *Session) gap() error {
 	if s.resumed.IsZero() {
 		return errors.New("the collector was restarted: what it had sampled before is lost")

@@ -15,30 +15,30 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// shortestPatience is for how long a client may not be sampled before the
-// collector counts as hung.
+// shortestPatience is the shortest time without a sample of the client after which the collector counts as
+// hung.
 const shortestPatience = 30 * time.Second
 
-// stale is for how long the last report of the loader counts as current. The
-// loader tells each second, and replaces its load file every few.
+// stale is the age at which the last report of the loader is no longer current. The loader sends an event
+// each second, and replaces its load file every few seconds.
 const stale = 15 * time.Second
 
-// live is what was seen last of a run under way.
+// live is the latest state of a running load.
 type live struct {
-	event   *runfile.Event      // nil: the loader has reported nothing of late
-	sample  *runfile.LoadSample // nil: it makes no load, or counts none by the second
+	event   *runfile.Event      // nil: no recent event of the loader
+	sample  *runfile.LoadSample // nil: there is no load, or none that is counted per second
 	host    *runfile.ObservedWindow
 	storage []runfile.StorageWindow
 }
 
-// setEvent takes the last report of the loader.
+// setEvent stores the last event of the loader.
 func (s *Session) setEvent(e runfile.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.event = &e
 }
 
-// setLoad takes the last second of a load. The load may change afterwards.
+// setLoad stores the last second of a load. The load may change afterwards.
 func (s *Session) setLoad(l *runfile.Load) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,8 +47,7 @@ func (s *Session) setLoad(l *runfile.Load) {
 	}
 }
 
-// live computes what happened between the last two samples of everything. It
-// costs little, however long the run has lasted.
+// live computes the changes between the last two samples of each series. Its cost does not grow with the run.
 func (s *Session) live() live {
 	var out live
 	now := s.wallTime()
@@ -87,9 +86,8 @@ const (
 	perCent   = 1e2
 )
 
-// Metrics serves what happens now to Prometheus. The load is what matters: a
-// scrape reads the last two samples that there are anyhow, and who scrapes more
-// often than there are samples gets the same answer again.
+// Metrics serves the live metrics to Prometheus. It must not disturb the load: a scrape reads the last two
+// existing samples, and more frequent scrapes get the same answer again.
 func (s *Session) Metrics() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(newLiveCollector(s))
@@ -97,8 +95,7 @@ func (s *Session) Metrics() http.Handler {
 	return promhttp.HandlerFor(every, promhttp.HandlerOpts{MaxRequestsInFlight: 2})
 }
 
-// cachedGatherer gathers again when some time has passed. It is safe for several
-// goroutines.
+// cachedGatherer gathers again only after an interval. It is safe for concurrent use.
 type cachedGatherer struct {
 	gatherer prometheus.Gatherer
 	now      func() time.Time
@@ -121,7 +118,7 @@ func (g *cachedGatherer) Gather() ([]*dto.MetricFamily, error) {
 	return g.families, g.err
 }
 
-// liveCollector translates live into metrics.
+// liveCollector converts live to metrics.
 type liveCollector struct {
 	session *Session
 	paths   []bench.ResolvedPath // by the number of the channel
@@ -201,7 +198,7 @@ func (c *liveCollector) sendSample(send sender, s *runfile.LoadSample) {
 		send(c.throughput, float64(ops.Bytes), direction)
 		send(c.iops, float64(ops.Count), direction)
 		if ops.Count == 0 {
-			continue // no I/O has no latency
+			continue // without I/O there is no latency
 		}
 		send(c.latency, float64(ops.MeanMicroseconds)/perMicros, direction, "mean")
 		send(c.latency, float64(ops.P50Microseconds)/perMicros, direction, "p50")
@@ -237,8 +234,8 @@ func (c *liveCollector) sendStorage(send sender, w runfile.StorageWindow) {
 	}
 }
 
-// Health answers 200 while the client is sampled and after Finish, and 503 when
-// there was no sample for ten intervals and half a minute.
+// Health answers 200 while the client is sampled and after Finish. It answers 503 after ten intervals without
+// a sample, but not before shortestPatience.
 func (s *Session) Health() http.Handler {
 	patience := max(10*s.opt.interval(), shortestPatience)
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -253,7 +250,7 @@ func (s *Session) Health() http.Handler {
 		if age > patience && !finished {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
-		// The reader going away is no concern of ours.
+		// A reader that goes away needs no handling.
 		_, _ = fmt.Fprintf(w, "last sample %.0f s ago\n", age.Seconds())
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// sampler calls take at each interval and at each mark, one call at a time. A
-// call that lasts longer than the interval skips samples; it never queues them.
+// sampler calls take at each interval and at each mark, one call at a time. A call that lasts longer than the
+// interval skips samples; they are not queued.
 type sampler struct {
 	take     func(ctx context.Context, mark bool)
 	interval time.Duration
@@ -21,7 +21,7 @@ func newSampler(interval time.Duration, take func(ctx context.Context, mark bool
 	return &sampler{take: take, interval: interval, marks: make(chan struct{}, 1)}
 }
 
-// mark asks for a sample now. A mark that waits already is enough.
+// mark requests a sample now. Requests that are pending at the same time give one sample.
 func (s *sampler) mark() {
 	select {
 	case s.marks <- struct{}{}:
@@ -48,9 +48,8 @@ func (s *sampler) run(ctx context.Context) {
 // maxSamples bounds a series: two hours at one sample a second, some MiB.
 const maxSamples = 7200
 
-// series keeps samples in the order in which they were taken, at most limit
-// of them: when there are more, every second one goes. Samples next to a mark
-// stay, because windows begin and end there.
+// series keeps samples in the order in which they were taken, at most limit of them. When there are more, it
+// drops every second one, except samples next to a mark, because windows begin and end there.
 type series[T any] struct {
 	limit   int
 	items   []item[T]
@@ -62,9 +61,8 @@ type item[T any] struct {
 	edge  bool
 }
 
-// add appends a sample. At a mark, it and the one before it become edges: the
-// first of what begins and the last of what ended. It reports whether others
-// had to go.
+// add appends a sample. At a mark, the sample and the one before it become edges: the last sample of the old
+// window and the first of the new one. It reports whether it dropped other samples.
 func (s *series[T]) add(value T, mark bool) (thinned bool) {
 	if mark && len(s.items) > 0 {
 		s.items[len(s.items)-1].edge = true
@@ -73,7 +71,7 @@ func (s *series[T]) add(value T, mark bool) (thinned bool) {
 	if len(s.items) <= s.limit {
 		return false
 	}
-	// When it is edges that fill the series, they go too.
+	// If edges fill the series, it drops edges, too.
 	before := len(s.items)
 	s.drop(func(i item[T]) bool { return i.edge })
 	if len(s.items) > before*3/4 {
@@ -83,7 +81,7 @@ func (s *series[T]) add(value T, mark bool) (thinned bool) {
 	return true
 }
 
-// drop leaves out every second item that is not protected.
+// drop removes every second item that is not protected.
 func (s *series[T]) drop(protected func(item[T]) bool) {
 	kept := make([]item[T], 0, len(s.items))
 	for n, i := range s.items {
@@ -106,15 +104,14 @@ func (s *series[T]) latest(n int) []T {
 
 func (s *series[T]) values() []T { return s.latest(len(s.items)) }
 
-// problems counts what went wrong, once for each source. It is safe for
-// several goroutines.
+// problems counts failures by source. It is safe for concurrent use.
 type problems struct {
 	mu   sync.Mutex
 	list []runfile.CollectionError
 }
 
-// add keeps the time of the first failure and the message of the last.
-// It returns what is known of this source now, and whether it is its first.
+// add keeps the time of the first failure and the message of the last one. It returns the record of the
+// source, and whether this is its first failure.
 func (p *problems) add(source string, err error, at time.Time) (now runfile.CollectionError, first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,14 +124,14 @@ func (p *problems) add(source string, err error, at time.Time) (now runfile.Coll
 	return p.list[i], first
 }
 
-// restore sets what an earlier collector knew of a source.
+// restore sets the record of a source from an earlier collector.
 func (p *problems) restore(e runfile.CollectionError) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.list[p.find(e.Source)] = e
 }
 
-// find returns the index of a source, which it adds if it is new; p.mu is held.
+// find returns the index of a source, which it adds if the source is new; p.mu is held.
 func (p *problems) find(source string) int {
 	i := slices.IndexFunc(p.list, func(e runfile.CollectionError) bool { return e.Source == source })
 	if i < 0 {

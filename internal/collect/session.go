@@ -1,10 +1,8 @@
-// Package collect watches a load from beside it: it samples the counters of
-// the client and of the storage, cuts them to the windows that the loader
-// names, and publishes progress and result.
+// Package collect observes a load: it samples the counters of the client and of the storage, assigns them to
+// the windows of the loader, and publishes progress and result.
 //
-// Start gives a Session, which only samples; a program that makes the load
-// itself embeds it. Run is the whole life of the sidecar of a loader in
-// another container. The two share a run directory, see package runfile:
+// Start returns a Session, which only samples; a program that makes the load itself embeds it. Run is the
+// sidecar of a loader in another container. The two share a run directory, see package runfile:
 //
 //	loader                      collector (Run)
 //	                            collector-ready: the loader may start
@@ -13,10 +11,9 @@
 //	              ◀───────────  release: all clients may start
 //	                            collector-final: the last result is published
 //
-// The collector never fails a load: what can not be sampled is a Problem in
-// the result, and what can not be published is tried again. When it is asked
-// to stop and the loader has sent no final event, the loader has crashed, and
-// the collector says so in the result with all that was done until then.
+// The collector never fails a load: it reports counters that it cannot sample as a Problem in the result, and
+// tries again to publish after an error. If it is asked to stop before the loader has sent a final event, the
+// loader has crashed: the result says so and has everything that was measured until then.
 package collect
 
 import (
@@ -41,37 +38,36 @@ const (
 	shortestSample  = 10 * time.Millisecond
 	// sourceTimeout bounds one call to a storage source.
 	sourceTimeout = 5 * time.Second
-	// firstPatience is how long a source that never answered may refuse connections: a
-	// Service that was just made is known on a node only a moment later.
+	// firstPatience is how long a source that never answered may refuse connections: a node learns of a new
+	// Service only a moment later.
 	firstPatience = 3 * time.Second
 	firstPause    = 200 * time.Millisecond
 )
 
-// Options says what a Session samples. Plan, Now and Log must be set.
+// Options configures a Session. Plan, Now and Log must be set.
 type Options struct {
 	Plan runfile.Plan
 	Now  func() time.Time
 	Log  *slog.Logger
-	// Sources are the storage's counters; nil = the plan's sources.
+	// Sources are the storage sources; nil = the plan's sources.
 	Sources []storage.Source
-	// Root is the file tree with proc and sys; nil = this machine's.
+	// Root is the file tree with proc and sys; nil = the file tree of this machine.
 	Root fs.FS
-	// SameProcess says that the load runs in this process, so that its control
-	// group is ours and can be seen.
+	// SameProcess means that the load runs in this process, so that the collector can read the control group of
+	// the load.
 	SameProcess bool
-	// Client is the index of this client: sources of which one client suffices
-	// are left to the first.
+	// Client is the index of this client. Only the first client samples a source that needs one client.
 	Client int32
 	// SecretsDir is the folder with the credentials of sources.
 	SecretsDir string
-	// Journal is a file that keeps the samples for a successor, should this
-	// process be killed; what it holds already is taken over. Empty is none.
+	// Journal is a file that keeps the samples for a successor if this process is killed. The session takes over
+	// its present content. Empty = no journal.
 	Journal string
 }
 
 func (o Options) interval() time.Duration { return interval(o.Plan.Collect.IntervalMilliseconds) }
 
-// sourceInterval is the interval of a source with its own interval.
+// sourceInterval returns the interval of a source: its own, or else the interval of the session.
 func (o Options) sourceInterval(name string) time.Duration {
 	for _, s := range o.Plan.Collect.Sources {
 		if s.Name == name && s.IntervalMilliseconds > 0 {
@@ -88,32 +84,30 @@ func interval(milliseconds int32) time.Duration {
 	return max(time.Duration(milliseconds)*time.Millisecond, shortestSample)
 }
 
-// Session samples client and storage until Finish. Each of them has its own
-// goroutine, so that a slow source delays no other. Its methods are safe for
-// several goroutines.
+// Session samples client and storage until Finish. Client and each source have their own goroutine, so that a
+// slow source delays no other. Its methods are safe for concurrent use.
 type Session struct {
 	opt        Options
 	problems   problems
 	interfaces []runfile.Interface
 	host       *hostReader
 	samplers   []*sampler
-	opened     []storage.Source // by us, to be closed by us
+	opened     []storage.Source // by the session, which closes them
 	stop       context.CancelFunc
 	running    sync.WaitGroup
 	finish     sync.Once
-	resumed    time.Time // of the last sample of a collector that was killed; zero: there was none
+	resumed    time.Time // time of the last sample of a killed collector; zero: there was none
 
 	mu       sync.Mutex
 	finished bool
 	hosts    series[runfile.HostSample]
 	readings []series[Reading] // one for each source
 	journal  *journal
-	event    *runfile.Event      // the last one of the loader, for Metrics; nil: it has sent none
-	second   *runfile.LoadSample // the last one of its load, for Metrics
+	event    *runfile.Event      // the last event of the loader, for Metrics; nil: there was none
+	second   *runfile.LoadSample // the last second of its load, for Metrics
 }
 
-// Start begins to sample. The samples end when ctx ends or with Finish, which
-// must be called in either case.
+// Start starts sampling. Sampling ends with ctx or with Finish, which must be called in either case.
 func Start(ctx context.Context, o Options) *Session {
 	if o.Root == nil {
 		o.Root = os.DirFS("/")
@@ -143,16 +137,16 @@ func Start(ctx context.Context, o Options) *Session {
 	return s
 }
 
-// Mark takes a sample of everything now, because a window begins or ends. It
-// does not wait for the samples.
+// Mark requests a sample of everything now, because a window begins or ends. It does not wait for the
+// samples.
 func (s *Session) Mark() {
 	for _, sampler := range s.samplers {
 		sampler.mark()
 	}
 }
 
-// Observe returns what was seen until now, with a window for each closed Baseline and Measure span of
-// a load and each phase of its calibrations.
+// Observe returns the observations so far, with a window for each closed Baseline and Measure span of a load
+// and each phase of its calibrations.
 func (s *Session) Observe(load runfile.Load) *runfile.Observed {
 	s.mu.Lock()
 	hosts, thinned := s.hosts.values(), s.hosts.thinned
@@ -175,9 +169,8 @@ func (s *Session) Observe(load runfile.Load) *runfile.Observed {
 	return observed
 }
 
-// Finish takes the last samples, stops sampling, and returns what was seen of
-// the load. It lasts at most as long as the slowest source may take, or until
-// ctx ends. Further calls take no more samples.
+// Finish takes the last samples, stops sampling, and returns the observations of the load. It takes at most
+// as long as the slowest source, or until ctx ends. Further calls take no more samples.
 func (s *Session) Finish(ctx context.Context, load runfile.Load) *runfile.Observed {
 	s.finish.Do(func() {
 		s.stop()
@@ -189,7 +182,7 @@ func (s *Session) Finish(ctx context.Context, load runfile.Load) *runfile.Observ
 		last.Wait()
 		for _, source := range s.opened {
 			last.Go(func() {
-				// A session that stays open on the storage ends eventually, and does not affect the measurement.
+				// An abandoned session on the storage expires, and does not affect the measurement.
 				if err := storage.Close(source); err != nil {
 					s.opt.Log.Info("A source was not closed", slog.String("source", source.Name()), slog.Any("error", err))
 				}
@@ -238,7 +231,7 @@ func (s *Session) takeStorage(ctx context.Context, n int, source storage.Source,
 	}
 	took := s.opt.Now().Sub(before)
 	if err != nil {
-		if outer.Err() == nil { // being stopped is no failure of the source
+		if outer.Err() == nil { // after a stop the error is not a failure of the source
 			s.problem(source.Name(), err)
 		}
 		return
@@ -255,8 +248,8 @@ func (s *Session) takeStorage(ctx context.Context, n int, source storage.Source,
 	s.keep(entry{Reading: &reading, Edge: mark}, thinned)
 }
 
-// wallTime is without Go's monotonic reading: the loader's times have none,
-// and all times must be compared on the same clock.
+// wallTime returns the time without Go's monotonic reading: the loader's times have none, and all times must
+// be compared on the same clock.
 func (s *Session) wallTime() time.Time { return s.opt.Now().Round(0) }
 
 func (s *Session) problem(source string, err error) {
@@ -269,7 +262,7 @@ func (s *Session) problem(source string, err error) {
 	s.keep(entry{Problem: &now}, false)
 }
 
-// milliseconds is the largest distance of samples that were thinned 2:1.
+// milliseconds returns the largest distance between samples after thinning them 2:1 several times.
 func milliseconds(interval time.Duration, thinned int) int32 {
 	distance := float64(interval.Milliseconds()) * math.Pow(2, float64(thinned))
 	return int32(min(distance, math.MaxInt32))

@@ -23,21 +23,19 @@ import (
 const (
 	ReadyFile = "collector-ready" // the collector samples: the loader may start
 	FinalFile = "collector-final" // the last result was published
-	// JournalFile holds what was sampled until now.
+	// JournalFile holds the samples so far.
 	JournalFile = "collector-samples.jsonl"
 )
 
 const (
-	// finalPoll is how often the loader looks whether it may go.
+	// finalPoll is the interval at which the loader checks for the final result.
 	finalPoll = 100 * time.Millisecond
-	// FinalPatience is how long a loader waits for the final result to be
-	// published: longer than the API server of a cluster is away when its
-	// control plane is replaced.
+	// FinalPatience is how long a loader waits until the final result is published: longer than the API server
+	// of a cluster is unavailable when its control plane is replaced.
 	FinalPatience = 5 * time.Minute
 )
 
-// RunOptions says what a sidecar needs beside what it samples. All but Times
-// and Started must be set.
+// RunOptions configures a sidecar. All fields except Times and Started must be set.
 type RunOptions struct {
 	Options
 	RunDir    string
@@ -47,13 +45,13 @@ type RunOptions struct {
 	Started   func(*Session) // called once when sampling has begun; may be nil
 }
 
-// Times are the intervals of a sidecar's periodic work. Zero is the default in brackets.
+// Times holds the intervals of a sidecar's periodic work. Zero means the default in brackets.
 type Times struct {
 	Poll     time.Duration // look at the run directory [200ms]
-	Progress time.Duration // publish progress, beside each change of the span [2s]
+	Progress time.Duration // publish progress; also published at each change of the span [2s]
 	Partial  time.Duration // publish a partial result while measuring [15s]
 	LoadFile time.Duration // read a load file that was replaced [2s]
-	Release  time.Duration // how often to check for the signal to start or to go to another level [500ms]
+	Release  time.Duration // check for the signal to start or to go to another level [500ms]
 	Retry    time.Duration // try again to publish [2s]
 	Grace    time.Duration // from the request to stop to the end [20s]
 }
@@ -71,16 +69,14 @@ func (t Times) withDefaults() Times {
 	}
 }
 
-// Run is the life of the sidecar: it samples and publishes until the loader's
-// load file ends with a Done span, publishes the final result, and stays until
-// ctx ends. When ctx ends first, Run publishes what is known within Times.Grace;
-// a loader whose load file then is partial and gives no reason has crashed. The
-// error says that the final result could not be published, or that nothing could
-// be started.
+// Run runs the sidecar: it samples and publishes until the loader's load file ends with a Done span,
+// publishes the final result, and waits until ctx ends. If ctx ends first, Run publishes the present result
+// within Times.Grace; if the load file is then partial and has no reason, the loader has crashed. The error
+// means that the final result was not published, or that the sidecar could not start.
 func Run(ctx context.Context, o RunOptions) error {
 	o.Times = o.Times.withDefaults()
 	if exists(o.RunDir, FinalFile) {
-		// A restart after the end: the better result is published already.
+		// A restart after the end: the better result is already published.
 		o.Log.Info("The final result was published before a restart, waiting for the end")
 		if err := touch(o.RunDir, ReadyFile); err != nil {
 			return err
@@ -88,7 +84,7 @@ func Run(ctx context.Context, o RunOptions) error {
 		<-ctx.Done()
 		return nil
 	}
-	// A collector that finds the file of another one comes after a restart of its container.
+	// The file of another collector means that this container was restarted.
 	restarted := exists(o.RunDir, ReadyFile)
 	err := shareddir.Remove(o.RunDir, ReadyFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -115,9 +111,9 @@ func Run(ctx context.Context, o RunOptions) error {
 	return s.finish(ctx)
 }
 
-// finish publishes the final result, and then waits for the end.
+// finish publishes the final result, and then waits until ctx ends.
 func (s *sidecar) finish(ctx context.Context) error {
-	// From the request to stop on, Grace is left for everything.
+	// After the request to stop, everything must end within Grace.
 	graceful, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() {
@@ -145,16 +141,15 @@ func (s *sidecar) finish(ctx context.Context) error {
 	return nil
 }
 
-// sleep reports whether the time has passed before ctx ended.
+// sleep reports whether d has passed before ctx ended.
 func sleep(ctx context.Context, d time.Duration) bool { return course.Wait(ctx, d) == nil }
 
-// AwaitFinal waits until the collector of a run directory has published the
-// final result, patience is over, or ctx ends. It reports whether it has.
+// AwaitFinal waits until the collector of a run directory has published the final result, patience has
+// passed, or ctx ends. It reports whether the result is published.
 //
-// A loader calls it before it ends, because Kubernetes stops the sidecars of a
-// pod whose containers have ended and starts none again: a collector that is
-// killed then, or cannot reach the API server for longer than a pod may take to
-// stop, would take the result with it.
+// A loader calls it before it ends, because Kubernetes stops the sidecars of a pod after its containers have
+// ended, and does not start them again. The result would be lost if the collector were then killed, or if the
+// API server were unavailable for longer than a pod may take to stop.
 func AwaitFinal(ctx context.Context, dir string, patience time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -166,8 +161,7 @@ func AwaitFinal(ctx context.Context, dir string, patience time.Duration) bool {
 	return true
 }
 
-// Check is the startup probe: nil when the collector with that run directory
-// has begun to sample.
+// Check is the startup probe. It returns nil if the collector of the run directory has started to sample.
 func Check(dir string) error {
 	if exists(dir, ReadyFile) {
 		return nil
@@ -177,18 +171,17 @@ func Check(dir string) error {
 
 func touch(dir, name string) error { return shareddir.Replace(dir, name, nil, shareddir.ForAll) }
 
-// exists takes what cannot be opened for missing.
+// exists reports whether a file exists and can be opened.
 func exists(dir, name string) bool {
 	there, err := shareddir.Exists(dir, name)
 	return there && err == nil
 }
 
-// publishTimeout bounds the attempts to publish one update before a newer
-// one may take its place.
+// publishTimeout bounds the attempt to publish one update. Afterwards a newer update may replace it.
 const publishTimeout = 10 * time.Second
 
-// partialSamples bounds the raw samples of a partial result: packing them
-// takes CPU time from the client that is being measured.
+// partialSamples bounds the raw samples of a partial result, because packing them takes CPU time from the
+// measured client.
 const partialSamples = 300
 
 // sidecar follows one loader. Its fields belong to the goroutine of follow.
@@ -197,7 +190,7 @@ type sidecar struct {
 	session      *Session
 	loader       *follower
 	outbox       *outbox
-	restarted    bool         // another collector was killed before this one
+	restarted    bool         // another collector was killed before this one started
 	search       bool         // several clients search and go to each level together
 	measured     atomic.Int32 // index of the last level that the loader reported
 	releasing    bool
@@ -207,7 +200,7 @@ type sidecar struct {
 	dirty        bool // something was reported since the last progress
 }
 
-// follow looks at the run directory until the loader is done or ctx ends.
+// follow reads the run directory until the loader is done or ctx ends.
 func (s *sidecar) follow(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	var helpers sync.WaitGroup
@@ -235,14 +228,14 @@ func (s *sidecar) follow(ctx context.Context) {
 		s.tell(moved)
 		select {
 		case <-ctx.Done():
-			s.look() // the last events, written since
+			s.look() // the last events before the end
 			return
 		case <-poll.C:
 		}
 	}
 }
 
-// look reads what the loader has written. It reports whether the span changed.
+// look reads new reports of the loader. It reports whether the span changed.
 func (s *sidecar) look() bool {
 	news, moved, err := s.loader.readEvents()
 	if err != nil {
@@ -262,7 +255,7 @@ func (s *sidecar) waiting() bool {
 	return s.loader.last != nil && s.loader.last.Span == runfile.SpanWait
 }
 
-// tell passes to the outbox what is due.
+// tell passes progress and partial results to the outbox when they are due.
 func (s *sidecar) tell(moved bool) {
 	now := s.session.wallTime()
 	s.readLoad(now, false)
@@ -285,7 +278,7 @@ func (s *sidecar) tell(moved bool) {
 	if repetitions != s.told || (measuring && now.Sub(s.lastPartial) >= s.opt.Times.Partial) {
 		s.lastPartial, s.told = now, repetitions
 		load := s.loader.partialLoad()
-		s.outbox.put(nil, func() ([]byte, error) { // where packing does not keep the loader's events waiting
+		s.outbox.put(nil, func() ([]byte, error) { // in a goroutine in which packing does not delay the loader's events
 			limits := publish.Share(s.opt.Plan)
 			limits.Samples = partialSamples
 			return publish.Encode(s.result(load, s.session.Observe(load)), limits)
@@ -293,8 +286,8 @@ func (s *sidecar) tell(moved bool) {
 	}
 }
 
-// level returns the last level of a search that the loader has reported, or nil if there is none or
-// no other client waits for it.
+// level returns the last level of a search that the loader has reported, or nil without a level or without
+// other clients that wait for it.
 func (s *sidecar) level() *runfile.LevelReport {
 	if !s.search || s.loader.load == nil || len(s.loader.load.Repetitions) == 0 {
 		return nil
@@ -308,8 +301,8 @@ func (s *sidecar) level() *runfile.LevelReport {
 	return &out
 }
 
-// readLoad reads the load file, which may be large, no more often than needed. In a search the
-// other clients wait for the report of a level in it.
+// readLoad reads the load file, which may be large, no more often than needed. In a search the other clients
+// wait for the level report in it.
 func (s *sidecar) readLoad(now time.Time, last bool) {
 	done := s.loader.last != nil && s.loader.last.Span == runfile.SpanDone
 	if !last && !done && !s.search && now.Sub(s.loader.loadRead) < s.opt.Times.LoadFile {
@@ -323,9 +316,9 @@ func (s *sidecar) readLoad(now time.Time, last bool) {
 	}
 }
 
-// offsetClock is a Publisher that knows the clock of the result's readers.
+// offsetClock is a Publisher that knows the offset of the API server's clock.
 type offsetClock interface {
-	// ClockOffset is how far that clock is ahead of this client's.
+	// ClockOffset returns how far that clock is ahead of this client's.
 	ClockOffset() (time.Duration, bool)
 }
 
@@ -343,7 +336,7 @@ func (s *sidecar) result(load runfile.Load, observed *runfile.Observed) runfile.
 	}
 }
 
-// finalUpdate takes the last samples and packs everything.
+// finalUpdate takes the last samples and packs the final result.
 func (s *sidecar) finalUpdate(ctx context.Context) publish.Update {
 	s.look()
 	s.readLoad(s.session.wallTime(), true)
@@ -376,8 +369,8 @@ type release struct {
 	levels  runfile.CapacitySearch // search with several clients
 }
 
-// releaseWhen lets the loader start when asked returns the signal. In a search it then passes on
-// the levels. It asks only while the loader has no level to measure.
+// releaseWhen lets the loader start when asked returns the signal. In a search it then passes on the levels.
+// It calls asked only while the loader has no level to measure.
 func (s *sidecar) releaseWhen(ctx context.Context, asked func(context.Context) (publish.Signal, error)) {
 	var r release
 	for {
@@ -436,8 +429,8 @@ func lastLevel(s runfile.CapacitySearch) int32 {
 	return s.Levels[len(s.Levels)-1].Index
 }
 
-// outbox publishes the newest progress and the newest partial result. What is
-// put while it is busy replaces what waits: readers want the present.
+// outbox publishes the newest progress and the newest partial result. An update that arrives while it is busy
+// replaces the pending one, because readers want the current state.
 type outbox struct {
 	publisher publish.Publisher
 	log       *slog.Logger
@@ -449,8 +442,8 @@ type outbox struct {
 	pack     func() ([]byte, error)
 }
 
-// put hands over what is new; nil parts stay as they are. pack is called when it is
-// its turn.
+// put adds an update; nil parts leave the pending ones unchanged. The outbox calls pack before it publishes
+// the result.
 func (o *outbox) put(progress *runfile.Progress, pack func() ([]byte, error)) {
 	o.mu.Lock()
 	o.progress = cmp.Or(progress, o.progress)
@@ -484,8 +477,8 @@ func (o *outbox) run(ctx context.Context) {
 	}
 }
 
-// send publishes what waits. When that fails, what nothing newer replaces
-// waits again.
+// send publishes the pending updates. After a failure they are pending again, unless newer ones have replaced
+// them.
 func (o *outbox) send(ctx context.Context) bool {
 	o.mu.Lock()
 	progress, pack := o.progress, o.pack

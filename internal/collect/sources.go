@@ -18,24 +18,22 @@ import (
 // problemMount is the source of problems with the mount of the load.
 const problemMount = "mountstats"
 
-// hostReader samples the client. It is used by one goroutine at a time.
+// hostReader samples the client. One goroutine at a time uses it.
 type hostReader struct {
 	proc      procfs.Reader
-	volumes   []string       // where the volumes of the load are mounted; empty when none is
-	cgroup    *procfs.Cgroup // nil when that of the load can not be seen
+	volumes   []string       // mount points of the volumes of the load; empty when none is mounted
+	cgroup    *procfs.Cgroup // nil when the control group of the load cannot be read
 	mountedAt []string       // mount points that hold volumes, one of each file system, once known
-	ownCPU    bool           // what this process uses is the cost of collecting
+	ownCPU    bool           // the CPU time of this process is the cost of collecting
 	database  bool           // in this pod, which needs asynchronous I/O of the node
 	problem   func(source string, err error)
 }
 
-// newHostReader looks for the control group only when the load runs in this
-// process: the one of another container can not be seen, and our own says
-// nothing of it.
+// newHostReader reads the control group only if the load runs in this process: it cannot read the control
+// group of another container, and its own would say nothing about the load.
 func newHostReader(o Options, problem func(string, error)) *hostReader {
 	h := &hostReader{proc: procfs.Reader{Root: o.Root}, problem: problem, ownCPU: !o.SameProcess}
-	// Beside Oracle's Direct NFS the kernel's mount must stay flat, which shows on
-	// it only.
+	// The kernel's mount under Oracle's Direct NFS must carry no I/O, which only the counters of the mount show.
 	d := o.Plan.Database
 	h.database = d != nil && d.Kind == runfile.DatabaseContainer
 	if o.Plan.Engine.Client == bench.ClientKernel || h.database {
@@ -54,7 +52,7 @@ func newHostReader(o Options, problem func(string, error)) *hostReader {
 	return h
 }
 
-// sample reads all counters. What can not be read stays nil.
+// sample reads all counters. Counters that cannot be read stay nil.
 func (h *hostReader) sample(at time.Time) runfile.HostSample {
 	s := runfile.HostSample{Time: at}
 	if cpu, err := h.proc.CPU(); err != nil {
@@ -90,7 +88,7 @@ func (h *hostReader) sample(at time.Time) runfile.HostSample {
 	return s
 }
 
-// counter is nil for what can not be read.
+// counter returns nil for a counter that cannot be read.
 func (h *hostReader) counter(source string, read func() (int64, error)) *int64 {
 	value, err := read()
 	if err != nil {
@@ -112,8 +110,8 @@ func (h *hostReader) sampleAsyncIO(s *runfile.HostSample) {
 	s.AsyncIO = &a
 }
 
-// mount adds up the counters of all volumes. Mounts from one server share its connections, so
-// these are those of the first.
+// mount adds up the counters of all volumes. Mounts from one server share its connections, so the transports
+// are those of the first mount.
 func (h *hostReader) mount() (*runfile.MountCounters, error) {
 	if h.mountedAt == nil {
 		points, err := h.findMounts()
@@ -158,8 +156,8 @@ func addOperations(sum, more []runfile.OperationCounters) []runfile.OperationCou
 	return sum
 }
 
-// findMounts returns the mount point of each volume. Two exports of one file system of the server
-// may be one of the client, whose counters count once.
+// findMounts returns the mount point of each volume. Two exports of one file system of the server may be one
+// file system of the client, whose counters count once.
 func (h *hostReader) findMounts() (points []string, err error) {
 	mounts, err := h.proc.Mounts()
 	if err != nil {
@@ -179,15 +177,13 @@ func (h *hostReader) findMounts() (points []string, err error) {
 	return points, nil
 }
 
-// HostFacts describes the machine or pod that the process runs on. What can
-// not be read is left out.
+// HostFacts describes the machine or pod of this process. It omits facts that cannot be read.
 //
-// The limits of the control group are those of this process. A sidecar must
-// not give them for those of the loader: set ownCgroup only where the load
-// runs in this process.
+// The limits of the control group are those of this process. A sidecar must not report them as those of the
+// loader: set ownCgroup only if the load runs in this process.
 func HostFacts(proc procfs.Reader, ownCgroup bool) runfile.Host {
 	var host runfile.Host
-	// Each error leaves its fact out; the result says "unknown" by absence.
+	// An error omits its fact; a missing fact means "unknown" in the result.
 	host.Name, _ = os.Hostname()
 	host.Kernel, _ = proc.KernelRelease()
 	if cpu, err := proc.CPU(); err == nil {
@@ -208,8 +204,8 @@ func HostFacts(proc procfs.Reader, ownCgroup bool) runfile.Host {
 	return host
 }
 
-// planSources makes the sources that the plan names. One that can not be made
-// is a problem; the others are sampled.
+// planSources opens the sources of the plan. It reports a source that cannot be opened as a problem, and
+// returns the others.
 func planSources(o Options, problem func(source string, err error)) []storage.Source {
 	var sources []storage.Source
 	for _, s := range o.Plan.Collect.Sources {
@@ -226,7 +222,7 @@ func planSources(o Options, problem func(source string, err error)) []storage.So
 	return sources
 }
 
-// named gives a source the name that it has in the plan.
+// named is a source with its name in the plan.
 type named struct {
 	storage.Source
 	name string
@@ -234,5 +230,5 @@ type named struct {
 
 func (n named) Name() string { return n.name }
 
-// Close is that of the source.
+// Close closes the source.
 func (n named) Close() error { return storage.Close(n.Source) }

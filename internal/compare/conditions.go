@@ -10,10 +10,10 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// The groups of conditions that a comparison should vary one of.
+// The groups of conditions. A comparison should vary only one of them.
 const (
 	groupProtocol = "protocol" // client, version, paths, mount options, link
-	groupStorage  = "storage"  // server, export, volume, who owns it
+	groupStorage  = "storage"  // export, array, volume, aggregate, node
 	groupWorkload = "workload"
 	groupSchedule = "schedule"
 	groupClients  = "clients" // how many, and on what machines
@@ -21,7 +21,7 @@ const (
 	groupProgram  = "program" // the version of nfsbench
 )
 
-// Groups are all of them, as --vary names them.
+// Groups returns all groups, as --vary names them.
 func Groups() []string {
 	return []string{groupProtocol, groupStorage, groupWorkload, groupSchedule, groupClients, groupDatabase, groupProgram}
 }
@@ -29,8 +29,8 @@ func Groups() []string {
 // maxNamedConditions bounds what a warning lists of one group.
 const maxNamedConditions = 4
 
-// conditionWarnings says in what two results differ besides what is meant to:
-// what vary names, or else one group, for something has to be compared.
+// conditionWarnings warns of the conditions in which two results differ. Groups in vary do not count. Without vary
+// one group may differ, because a comparison varies something.
 func conditionWarnings(a, b runfile.Result, vary []string) []string {
 	differ := map[string][]string{}
 	for _, d := range Differences(a, b) {
@@ -62,7 +62,7 @@ func conditionWarnings(a, b runfile.Result, vary []string) []string {
 // Difference is one condition in which two results differ.
 type Difference struct{ Group, Field, A, B string }
 
-// Differences are all of them, by group and field. How often each was repeated is no condition.
+// Differences returns all differences, by group and field. The number of repetitions is no condition.
 func Differences(a, b runfile.Result) []Difference {
 	var all []Difference
 	of, other := conditionsOf(a), conditionsOf(b)
@@ -72,7 +72,7 @@ func Differences(a, b runfile.Result) []Difference {
 		for _, field := range slices.Compact(fields) {
 			x, y := of[group][field], other[group][field]
 			if group == groupStorage && (x == "" || y == "") {
-				continue // not known is not different
+				continue // an unknown value is no difference
 			}
 			if x != y {
 				all = append(all, Difference{group, field, shown(x), shown(y)})
@@ -94,12 +94,12 @@ func shown(v string) string {
 	return string(text)
 }
 
-// conditionsOf are the fields of a result by group, as text.
+// conditionsOf returns the fields of a result by group, as text.
 func conditionsOf(r runfile.Result) map[string]map[string]string {
 	p := r.Plan
 	p.Schedule.Repetitions = 0
 	protocol := p.Engine
-	// The label of a server is the name of its benchmark.
+	// The label of a server is the name of the benchmark, which is no condition.
 	protocol.Server, protocol.Export, protocol.Channels = "", "", nil
 	machines := map[string]string{"clients": fmt.Sprint(p.Clients)}
 	program := map[string]string{}
@@ -123,8 +123,8 @@ func conditionsOf(r runfile.Result) map[string]map[string]string {
 	return groups
 }
 
-// storageOf is what is known of where the data was. A kernel mount says it by its
-// source, Direct NFS by its plan.
+// storageOf returns the known location of the data. The export of a kernel mount comes from the mount's source, the
+// export of Direct NFS from the plan.
 func storageOf(r runfile.Result) map[string]string {
 	storage := map[string]string{}
 	add := func(field, value string) {
@@ -150,8 +150,8 @@ func storageOf(r runfile.Result) map[string]string {
 	return storage
 }
 
-// pathsOf are the channels of a plan as text. An embedded server has other addresses
-// each time, so that only their number counts.
+// pathsOf returns the channels of a plan as text. For an embedded server, whose addresses change with each run, it
+// returns only their number.
 func pathsOf(p runfile.Plan) string {
 	if slices.ContainsFunc(p.Collect.Sources, func(s runfile.Source) bool { return s.Kind == runfile.SourceEmbedded }) {
 		return fmt.Sprint(len(p.Engine.Channels))

@@ -25,22 +25,21 @@ const (
 	SingleRuns         judge.Code = "SingleRuns"
 )
 
-// finder collects what there is to say of a table.
+// finder collects the findings about a table.
 type finder struct{ findings []bench.Finding }
 
 func (f *finder) add(code judge.Code, severity bench.Severity, format string, args ...any) {
 	f.findings = append(f.findings, bench.Finding{Code: code, Severity: severity, Message: fmt.Sprintf(format, args...)})
 }
 
-// about adds a finding about those in list, if there are any. Their names are the
-// last argument of the format.
+// about adds a finding if list is not empty. The names in list are the last argument of the format.
 func (f *finder) about(list []string, code judge.Code, severity bench.Severity, format string, args ...any) {
 	if len(list) > 0 {
 		f.add(code, severity, format, append(args, names(list))...)
 	}
 }
 
-// names are the first of list.
+// names joins the first names of list.
 func names(list []string) string {
 	const most = 5
 	if len(list) <= most {
@@ -49,7 +48,7 @@ func names(list []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
 }
 
-// results says which of them do not count, or should not be believed.
+// results adds findings about results that do not count, or that may not be believed.
 func (f *finder) results(run runfile.SuiteRun) {
 	var invalid, suspect []string
 	for _, r := range run.Results {
@@ -80,7 +79,7 @@ func (f *finder) cells(all []*series) {
 		"not every repetition has the same steps in %s: each step counts the repetitions that have it")
 }
 
-// compare makes the lines of pairs with their outcomes, and says what of them cannot be compared.
+// compare returns the lines of pairs with their outcomes, and adds findings about values that cannot be compared.
 func (f *finder) compare(pairs []pairing, all []*series, s runfile.SuiteSignificance,
 	history []runfile.SuiteRun,
 ) ([]Line, noise) {
@@ -97,7 +96,7 @@ func (f *finder) compare(pairs []pairing, all []*series, s runfile.SuiteSignific
 	return lines, floors
 }
 
-// pairs says where repetitions or steps have no partner.
+// pairs adds findings about repetitions and steps without a partner.
 func (f *finder) pairs(pairs []pairing) {
 	var repetitions, steps []string
 	for _, p := range pairs {
@@ -115,8 +114,7 @@ func (f *finder) pairs(pairs []pairing) {
 		"the steps of %s are not those of the baseline: only what both have is compared")
 }
 
-// unequal says whether values of a step have no partner. What one side does not
-// measure at all is another finding.
+// unequal reports whether values of a step have no partner. A metric that one side lacks altogether is another finding.
 func (p pairing) unequal(step string) bool {
 	for _, metric := range Metrics(p.Metrics) {
 		b, c := p.base.numbers[key{step, metric}], p.candidate.numbers[key{step, metric}]
@@ -146,7 +144,7 @@ func (f *finder) metrics(all []*series, metrics []string) {
 	}
 }
 
-// tooFew says how many repetitions were needed for an answer where none could be.
+// tooFew adds a finding with the repetitions that an answer needs, if lines have none.
 func (f *finder) tooFew(lines []Line, s runfile.SuiteSignificance) {
 	least, unknown := 0, 0
 	for _, l := range lines {

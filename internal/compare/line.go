@@ -12,10 +12,10 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// ImpactOfCandidate divides by the candidate, as some published tables did.
+// impactOfCandidate divides an impact by the candidate's value, as some published tables did.
 const impactOfCandidate = "Candidate"
 
-// pairing is the input of lines: two cells, and the rules.
+// pairing is the input of lines: two cells and the rules.
 type pairing struct {
 	base, candidate *series
 	impactOf        string
@@ -44,8 +44,8 @@ func (p pairing) lines() []Line {
 	return lines
 }
 
-// paired are the values of those repetitions that both have, in the order in which
-// the candidate's were measured.
+// paired returns the values of the repetitions that both columns have, in the order in which the candidate's values
+// were measured.
 func paired(base, candidate column) (b, c []float64) {
 	at := make(map[int32]float64, len(base.values))
 	for i, r := range base.repetitions {
@@ -74,7 +74,7 @@ func (p pairing) line(step, metric string, base, candidate []float64) Line {
 	return l
 }
 
-// alpha is the rate of false alarms, or the default where a record has none.
+// alpha returns the rate of false alarms, or the default if a record has none.
 func alpha(s runfile.SuiteSignificance) float64 {
 	if s.Alpha > 0 && s.Alpha < 1 {
 		return max(s.Alpha, minAlpha)
@@ -82,11 +82,11 @@ func alpha(s runfile.SuiteSignificance) float64 {
 	return runfile.DefaultAlpha
 }
 
-// minAlpha is far below what can be asked for. Above it, some number of
-// repetitions always reaches alpha, and its quantiles are finite.
+// minAlpha is the least alpha, far below useful rates. With it, some number of repetitions always reaches alpha, and
+// the normal quantile of alpha is finite.
 const minAlpha = 1e-12
 
-// sign is 1 where more is better, and else -1.
+// sign returns 1 if more is better, and else -1.
 func sign(metric string) float64 {
 	if measure.MetricOf(metric).Higher {
 		return 1
@@ -121,7 +121,7 @@ func (l *Line) impacts(of string) {
 	}
 }
 
-// shift is not known where the baseline's median is zero: nothing is a share of it.
+// shift sets the shift with its interval. They stay unknown if the baseline's median is zero.
 func (l *Line) shift() {
 	median := stats.Median(l.Base)
 	s, ok := stats.HodgesLehmann(l.Base, l.Candidate, l.Confidence)
@@ -203,8 +203,8 @@ func (l *Line) leastP() float64 {
 	return stats.MinimumP(len(l.Base), len(l.Candidate))
 }
 
-// spread is the standard deviation of one value, as a share of the baseline's
-// median: of both sides by themselves, so that a shift between them is none.
+// spread returns the standard deviation of one value, as a share of the baseline's median. It pools the deviations
+// within each side, so that a shift between the sides does not count.
 func (l *Line) spread() (float64, bool) {
 	b, ok := stats.StandardDeviation(l.Base)
 	c, _ := stats.StandardDeviation(l.Candidate)
@@ -215,7 +215,7 @@ func (l *Line) spread() (float64, bool) {
 	return math.Sqrt((b*b+c*c)/2) / median, true
 }
 
-// decide corrects p for the number of lines, and gives each its noise floor and its outcome.
+// decide corrects p for the number of lines, and sets the noise floor and the outcome of each line.
 func decide(lines []Line, s runfile.SuiteSignificance, floors noise) {
 	detectable(lines, s)
 	var p, least []float64
@@ -238,11 +238,11 @@ func decide(lines []Line, s runfile.SuiteSignificance, floors noise) {
 	}
 }
 
-// detectable is the smallest shift that this number of pairs with such a spread could have shown.
-// After the correction it is what the line with the smallest p must reach.
+// detectable sets the smallest shift that the number of pairs could have shown, given their spread. With the
+// correction, it is the shift that the line with the smallest p must reach.
 func detectable(lines []Line, s runfile.SuiteSignificance) {
 	rate := alpha(s) / float64(tests(len(lines), s))
-	factors := map[int]float64{} // of the spread, by the number of pairs; most are alike
+	factors := map[int]float64{} // factors of the spread, by the number of pairs; most lines have the same number
 	for i := range lines {
 		l := &lines[i]
 		n := len(l.Base)
@@ -256,10 +256,10 @@ func detectable(lines []Line, s runfile.SuiteSignificance) {
 	}
 }
 
-// correctionNone leaves p as it is; anything else is Holm's.
+// correctionNone leaves p unchanged; any other value means Holm's correction.
 const correctionNone = "None"
 
-// outcome of a line; least is the smallest p that so few values can have.
+// outcome returns the outcome of a line, where least is the smallest p that so few values can have.
 func (l *Line) outcome(least float64, s runfile.SuiteSignificance) bench.Outcome {
 	switch {
 	case least >= alpha(s) || l.Shift == nil:
@@ -272,13 +272,13 @@ func (l *Line) outcome(least float64, s runfile.SuiteSignificance) bench.Outcome
 		return bench.OutcomeBetter
 	case *l.Shift < 0:
 		return bench.OutcomeWorse
-	default: // unlike in shape only
+	default: // the values differ in shape only
 		return bench.OutcomeNegligible
 	}
 }
 
-// CheckRepetitions says, as an error with the arithmetic, when n repetitions in
-// each cell cannot make one of so many comparisons significant.
+// CheckRepetitions returns an error with the arithmetic if n repetitions in each cell cannot make any of the
+// comparisons significant.
 func CheckRepetitions(n, comparisons int, s runfile.SuiteSignificance) error {
 	corrected := tests(comparisons, s)
 	least := func(n int) float64 { return float64(corrected) * stats.MinimumP(n, n) }
@@ -305,7 +305,7 @@ func CheckRepetitions(n, comparisons int, s runfile.SuiteSignificance) error {
 		arithmetic, more, p, other)
 }
 
-// tests is how many tests p is corrected for.
+// tests returns the number of tests for which p is corrected.
 func tests(comparisons int, s runfile.SuiteSignificance) int {
 	if s.Correction == correctionNone {
 		return 1
@@ -313,5 +313,5 @@ func tests(comparisons int, s runfile.SuiteSignificance) int {
 	return max(1, comparisons)
 }
 
-// short writes a probability with two digits that count.
+// short writes a probability with two significant digits.
 func short(p float64) string { return strconv.FormatFloat(p, 'g', 2, 64) }

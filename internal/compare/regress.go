@@ -51,7 +51,7 @@ func (l *Line) changed() bool {
 	return l.Outcome == bench.OutcomeWorse || l.Outcome == bench.OutcomeBetter
 }
 
-// sentence is the answer about a run and the accepted one.
+// sentence describes the comparison with the accepted run.
 func (t Table) sentence(known bool) string {
 	lines, changes := t.Comparisons, t.Changes()
 	texts := map[bench.Outcome][]string{} // by outcome, worst first
@@ -91,20 +91,19 @@ func (t Table) sentence(known bool) string {
 
 func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) + " %" }
 
-// noise is how far unchanged runs lie apart, as shares of a median.
+// noise holds the distances between unchanged runs, as shares of a median.
 //
-// The distance of two consecutive runs is that of their medians. Typical is the
-// median of the distances (of two, the larger), and not the largest: one change in
-// the history, of which there is one whenever a slower run was accepted, must not
-// hide the next. A few distances can be small by luck; therefore a cell has at
-// least what is typical of all cells for this metric. The floor is what, for normal
-// noise, a run is worse by with the probability alpha; with the correction, alpha
-// divided by the number of lines, as all of them must keep below.
+// The distance of two consecutive runs is the distance of their medians. The typical distance is the median of all
+// distances (of two, the larger), not the largest: each accepted slower run leaves one large distance in the history,
+// which must not hide the next change. A few distances can be small by chance; therefore a cell has at least the
+// typical distance of all cells for the metric. The floor is the amount by which, for normal noise, a run is worse
+// with the probability alpha; with the correction, alpha divided by the number of lines, because all lines must stay
+// below it.
 type noise struct {
 	known   bool // from history
 	typical map[lineKey]float64
 	metric  map[string]float64
-	factor  float64 // of a typical distance
+	factor  float64 // from the typical distance to the floor
 }
 
 type lineKey struct{ cell, step, metric string }
@@ -113,12 +112,12 @@ type lineKey struct{ cell, step, metric string }
 // standard deviation of their difference.
 const typicalOfNormal = 0.6745
 
-// medianOfNormal is the standard deviation of a median of n normal values, in
-// units of theirs over the root of n: the root of pi/2.
+// medianOfNormal is the standard deviation of the median of n normal values, divided by the standard deviation of
+// their mean: the root of pi/2.
 const medianOfNormal = 1.2533
 
-// newNoise takes the floor from the history, or with fewer than two runs in it
-// from the spread within the two runs that are compared.
+// newNoise computes the floor from the history. With fewer than two runs in the history, it uses the spread within
+// the two compared runs.
 func newNoise(history []runfile.SuiteRun, lines []Line, s runfile.SuiteSignificance) noise {
 	z := -stats.NormalQuantile(alpha(s) / float64(tests(len(lines), s)))
 	n := noise{typical: map[lineKey]float64{}, metric: map[string]float64{}}
@@ -145,7 +144,7 @@ func newNoise(history []runfile.SuiteRun, lines []Line, s runfile.SuiteSignifica
 	return n
 }
 
-// of is the floor of a line; false where nothing is known of it.
+// of returns the floor of a line; false if the floor is unknown.
 func (n noise) of(l *Line) (float64, bool) {
 	v, ok := n.typical[l.key()]
 	m, okay := n.metric[l.Metric]
@@ -154,7 +153,7 @@ func (n noise) of(l *Line) (float64, bool) {
 
 func (l *Line) key() lineKey { return lineKey{l.Cell, l.Step, l.Metric} }
 
-// Medians is what History needs of a run: for each cell and step the medians of the metrics.
+// Medians returns the part of a run that Request.History needs: for each cell and step the medians of the metrics.
 func Medians(run runfile.SuiteRun, metrics []string) runfile.SuiteRun {
 	out := runfile.SuiteRun{Run: run.Run, Started: run.Started}
 	all, _ := allSeries(run)
@@ -172,8 +171,8 @@ func Medians(run runfile.SuiteRun, metrics []string) runfile.SuiteRun {
 	return out
 }
 
-// distancesOf are those of the medians of consecutive runs, as shares of the
-// earlier one, for each number that two of them have.
+// distancesOf returns the distances between the medians of consecutive runs, as shares of the earlier median, for
+// each number that two runs have.
 func distancesOf(history []runfile.SuiteRun, metrics []string) map[lineKey][]float64 {
 	ordered := slices.Clone(history)
 	slices.SortStableFunc(ordered, func(a, b runfile.SuiteRun) int { return a.Started.Compare(b.Started) })

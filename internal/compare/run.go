@@ -11,7 +11,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Run compares what the request says.
+// Run makes the comparison that the request describes.
 func Run(q Request) Table {
 	f := &finder{}
 	t := Table{}
@@ -47,7 +47,7 @@ func (t *Table) add(all []*series, metrics []string) {
 	}
 }
 
-// Declared is what a run says about differences that count; nil if it says nothing.
+// Declared returns the rules of a run for significant differences; nil if the run has none.
 func Declared(run runfile.SuiteRun) *runfile.SuiteSignificance {
 	if c := run.Settings.Compare; c != nil && run.Settings.Regression == nil {
 		return &c.SuiteSignificance
@@ -55,7 +55,7 @@ func Declared(run runfile.SuiteRun) *runfile.SuiteSignificance {
 	return run.Settings.Regression
 }
 
-// suiteMetrics are those that anything in the suite is asked about.
+// suiteMetrics returns the metrics of the suite's comparison or regression check, or the defaults.
 func suiteMetrics(s runfile.SuiteSettings) []string {
 	switch {
 	case s.Compare != nil:
@@ -87,13 +87,13 @@ func (f *finder) comparisons(
 	return lines
 }
 
-// Baselines names the baseline of each cell that has one, and the cells that
-// should have one and have none: a baseline has the same value on all axes but
-// those of the baseline, and on these the baseline's.
+// Baselines returns the name of the baseline of each cell, and the cells without a baseline. The baseline of a cell
+// has the values of baseline on its axes, and the values of the cell on all other axes. Baselines themselves are in
+// neither result.
 func Baselines[S ~string](cells []runfile.SuiteCell, baseline map[string]S) (names map[string]string, alone []string) {
 	at := map[string]string{}
 	for _, c := range cells {
-		// The first one: an extra cell with the values of a combination is none.
+		// The first cell wins: an extra cell with the same values is no baseline.
 		if is, others := isBaseline(c, baseline); is && at[others] == "" {
 			at[others] = c.Name
 		}
@@ -113,7 +113,7 @@ func Baselines[S ~string](cells []runfile.SuiteCell, baseline map[string]S) (nam
 	return names, alone
 }
 
-// isBaseline also returns the values of a cell on the other axes, as one string.
+// isBaseline reports whether a cell is a baseline, and returns its values on the other axes as one string.
 func isBaseline[S ~string](c runfile.SuiteCell, baseline map[string]S) (is bool, others string) {
 	found := 0
 	for _, v := range c.Values {
@@ -146,7 +146,7 @@ func (f *finder) sides(q Request, t *Table) {
 		conditionWarnings(baseline.Result, candidate.Result, q.Vary))
 }
 
-// doubts says why the numbers of a side should not be believed.
+// doubts returns a warning if the numbers of a side may not be believed.
 func (s Side) doubts() []string {
 	if s.Judgement.Validity == bench.ValidityValid || s.Judgement.Validity == "" {
 		return nil

@@ -12,18 +12,17 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// saturatedPercent of the wire limit is a full line. TCP on an idle path keeps
-// within a few percent of the limit, and steps of a ramp that lie just under it
-// (90) still answer to what is changed.
+// saturatedPercent is the share of the wire limit from which a line is full. TCP on an idle path stays within a few
+// percent of the limit. Steps of a ramp just below it (90 %) still respond to changes.
 const saturatedPercent = 95
 
 // series holds the results of the repetitions of one cell.
 type series struct {
 	name    string
 	steps   []string // in the order in which they were first seen
-	mixed   bool     // not all repetitions had all of them
+	mixed   bool     // not all repetitions had all steps
 	numbers map[key]column
-	wire    map[string][]float64 // of each step, of those that know it
+	wire    map[string][]float64 // percent of the wire limit, by step; one for each repetition that knows it
 }
 
 type key struct{ step, metric string }
@@ -47,13 +46,13 @@ func newSeries(name string) *series {
 	return &series{name: name, numbers: map[key]column{}, wire: map[string][]float64{}}
 }
 
-// add takes the points of one repetition; they must come in the order of time.
+// add adds the points of one repetition. Repetitions must come in the order of time.
 func (s *series) add(repetition int32, points []runfile.SuitePoint) {
 	had := len(s.steps) > 0
 	seen := map[string]bool{}
 	for _, p := range points {
 		if seen[p.Step] {
-			continue // a second one of the same name cannot be told apart
+			continue // a second point of the same step is ambiguous
 		}
 		seen[p.Step] = true
 		if !slices.Contains(s.steps, p.Step) {
@@ -76,12 +75,12 @@ func (s *series) add(repetition int32, points []runfile.SuitePoint) {
 	s.mixed = s.mixed || len(seen) < len(s.steps)
 }
 
-// usable bounds what a foreign file can do to the arithmetic: no rate and no time
-// is negative, or has 30 digits.
+// usable reports whether v can be a rate or a time: not negative, and without 30 digits. It limits the effect of a
+// broken file on the arithmetic.
 func usable(v float64) bool { return v >= 0 && v <= 1e30 }
 
-// intervalOf returns the interval of a metric; nil if it is unknown, or does not contain the value. Only
-// the interval of a capacity decides: those of other metrics do not cover a second run of the same load.
+// intervalOf returns the interval of a metric; nil if it is unknown, or does not contain the value. Only the interval
+// of a capacity decides an outcome: intervals of other metrics do not cover a second run of the same load.
 func intervalOf(p runfile.SuitePoint, metric string, v float64) *runfile.SuiteInterval {
 	i, ok := p.Intervals[metric]
 	if !ok || !usable(i.Low) || !usable(i.High) || i.Low > v || i.High < v {
@@ -92,14 +91,13 @@ func intervalOf(p runfile.SuitePoint, metric string, v float64) *runfile.SuiteIn
 
 func finite(v float64) bool { return math.Abs(v) <= 1e30 }
 
-// saturated says whether the line was full in the median repetition.
+// saturated reports whether the line was full in the median repetition.
 func (s *series) saturated(step string) bool {
 	wire := slices.Sorted(slices.Values(s.wire[step]))
 	return len(wire) > 0 && wire[len(wire)/2] >= saturatedPercent
 }
 
-// allSeries are the cells of a run, in their order and by name, of the results that
-// count.
+// allSeries returns the cells of a run with their counted results, in order and by name.
 func allSeries(run runfile.SuiteRun) (list []*series, byName map[string]*series) {
 	byName = map[string]*series{}
 	for _, c := range run.Cells {
@@ -116,8 +114,8 @@ func allSeries(run runfile.SuiteRun) (list []*series, byName map[string]*series)
 	return list, byName
 }
 
-// counted are the results that succeeded and are not invalid, by position; of
-// several of one repetition, the last attempt.
+// counted returns the results that succeeded and are not invalid, by position. Of several attempts of a repetition it
+// returns the last.
 func counted(run runfile.SuiteRun) []runfile.SuiteResult {
 	type id struct {
 		cell       string
@@ -142,7 +140,7 @@ func counted(run runfile.SuiteRun) []runfile.SuiteResult {
 // phaseSucceeded is the phase of a result that counts, by its name in the API.
 const phaseSucceeded = "Succeeded"
 
-// cells are the numbers of each step and metric of a cell.
+// cells returns the numbers of each step and metric of a cell.
 func (s *series) cells(metrics []string) []Cell {
 	var cells []Cell
 	for _, step := range s.steps {
@@ -173,7 +171,7 @@ func (s *series) cells(metrics []string) []Cell {
 // medianConfidence is the confidence of Cell's interval.
 const medianConfidence = 0.95
 
-// Metrics are the requested ones, or the API's default.
+// Metrics returns the requested metrics, or the API's default.
 func Metrics[S ~string](asked []S) []S {
 	if len(asked) == 0 {
 		return []S{bench.MetricMeanLatency, bench.MetricThroughput}

@@ -1,8 +1,7 @@
-// Package compare holds the cells of a suite's run, two results, or two runs of a suite against
-// each other. It is pure.
+// Package compare compares the cells of a suite's run, two results, or two runs of a suite. It is pure.
 //
-// There is one answer: a difference is Better or Worse if it is significant after the correction,
-// at least the minimum effect, and larger than the noise floor.
+// A difference is Better or Worse if it is significant after the correction, at least the minimum effect, and larger
+// than the noise floor.
 package compare
 
 import (
@@ -16,23 +15,23 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Request is what is compared: two results (Sides), a run of a suite with an accepted one (Run and
+// Request names the input of a comparison: two results (Sides), a run of a suite with an accepted one (Run and
 // Accepted), or the cells of a run with each other, as its settings say (Run alone).
 type Request struct {
-	runfile.SuiteSignificance // not of a run alone, which has its own
+	runfile.SuiteSignificance // unused for a run alone, which has its own
 
 	Sides []Side   // the baseline first
 	Vary  []string // groups of conditions in which the sides are meant to differ; see Groups
 
 	Run, Accepted *runfile.SuiteRun
-	// History tells how far unchanged runs lie apart. It holds neither Run nor a run that was called
-	// Regressed, but Accepted. It is in any order. The Medians of these runs suffice.
+	// History shows how far unchanged runs lie apart. It includes Accepted, but neither Run nor runs with the verdict
+	// Regressed. Any order is allowed. The Medians of these runs suffice.
 	History []runfile.SuiteRun
 }
 
 // Side is a result, whose repetitions are samples.
 type Side struct {
-	Name      string // for people
+	Name      string // for the output
 	Result    runfile.Result
 	Judgement judge.Judgement
 	Points    [][]runfile.SuitePoint // of each repetition
@@ -43,7 +42,7 @@ func NewSide(name string, r runfile.Result) Side {
 	return Side{Name: name, Result: r, Judgement: judge.Judge(r), Points: judge.Points(r)}
 }
 
-// Table is the answer.
+// Table is the result of a comparison.
 type Table struct {
 	Cells       []Cell          `json:"cells,omitempty"`    // by the order of the cells, then steps, then metrics
 	Comparisons []Line          `json:"comparisons"`        // by the order of the cells, then steps, then metrics
@@ -59,7 +58,7 @@ type Table struct {
 	Regressed  bool     `json:"regressed,omitempty"`
 }
 
-// Changes are the lines that are worse or better, worst first.
+// Changes returns the lines that are worse or better, worst first.
 func (t Table) Changes() []Line {
 	changes := slices.DeleteFunc(slices.Clone(t.Comparisons), func(l Line) bool { return !l.changed() })
 	slices.SortStableFunc(changes, func(a, b Line) int { return cmp.Compare(*a.Shift, *b.Shift) })
@@ -78,11 +77,11 @@ type Cell struct {
 	Median  float64   `json:"median"`
 	Minimum float64   `json:"minimum"`
 	Maximum float64   `json:"maximum"`
-	// MedianLow and MedianHigh hold the median with 95 % or more, by order statistics; nil with n < 6. Those
-	// of one capacity are its own interval.
+	// MedianLow and MedianHigh bound the median with a confidence of 95 % or more, by order statistics; nil with n < 6.
+	// For a single capacity they are its own interval.
 	MedianLow  *float64 `json:"medianLow,omitempty"`
 	MedianHigh *float64 `json:"medianHigh,omitempty"`
-	Variation  *float64 `json:"variationPercent,omitempty"` // coefficient of variation as a share; nil when it is not known
+	Variation  *float64 `json:"variationPercent,omitempty"` // coefficient of variation as a share; nil when not known
 	Saturated  bool     `json:"saturated,omitempty"`
 }
 
@@ -116,16 +115,16 @@ type Line struct {
 	// ByIntervals reports that each side has one value with its own interval, and that Shift and P
 	// come from these intervals: each side is the capacity of one search.
 	ByIntervals bool `json:"byIntervals,omitempty"`
-	// Detectable is the smallest shift that so many pairs of this spread show four
-	// times out of five after the correction, as a share; nil when not known.
+	// Detectable is the smallest shift that this number of pairs with this spread shows with a power of 80 % after the
+	// correction, as a share; nil when not known.
 	Detectable *float64 `json:"detectablePercent,omitempty"`
-	// NoiseFloor is how far the medians lie apart by chance, as a share; nil when not known.
+	// NoiseFloor is the distance of the medians that chance alone makes, as a share; nil when not known.
 	NoiseFloor *float64      `json:"noiseFloorPercent,omitempty"`
 	Outcome    bench.Outcome `json:"outcome"`
 	Saturated  bool          `json:"saturated,omitempty"`
 }
 
-// MarshalJSON writes percent.
+// MarshalJSON writes shares as percent.
 func (l Line) MarshalJSON() ([]byte, error) {
 	type plain Line
 	l.Impact, l.ImpactMinimum, l.ImpactMaximum = 100*l.Impact, 100*l.ImpactMinimum, 100*l.ImpactMaximum
@@ -137,7 +136,7 @@ func (l Line) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(l))
 }
 
-// MarshalJSON writes percent.
+// MarshalJSON writes shares as percent.
 func (c Cell) MarshalJSON() ([]byte, error) {
 	type plain Cell
 	c.Variation = percentOf(c.Variation)

@@ -9,7 +9,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 )
 
-// answer is that of a table in one sentence.
+// answer returns the result of a table in one sentence.
 func answer(lines []Line) string {
 	if len(lines) == 0 {
 		return ""

@@ -1,16 +1,14 @@
-// Package course is the course of a run, whatever makes its load: spans in
-// order, rounds and their levels, events every second, partial results, and how
-// a run fails. An Engine supplies what differs: the native load on NFS
-// (internal/loadgen) and the one in a database (internal/oracle/run).
+// Package course runs the course of every run, whatever makes its load: spans in order, rounds and their levels, events
+// every second, partial results, and failures. An Engine makes the load: the native load on NFS (internal/loadgen) or
+// the load in a database (internal/oracle/run).
 //
 //	Prepare -> Wait -> (Baseline -> (Measure, pause) x levels -> Cooldown) x rounds -> Verify -> Clean -> Done
 //
 // Prepare enters the spans Connect and Fill, Measure enters Warmup and Measure.
 // A run of one client does not wait for others.
 //
-// A Sink hears what happens every second, and is handed the Load every few
-// seconds, so that what was measured survives whatever happens to the process.
-// There always is a Load: one that ended early says so, and why.
+// A Sink receives an event every second, and the Load every few seconds, so that the measurements survive the process.
+// There is always a Load: after an early end it contains the reason.
 package course
 
 import (
@@ -28,12 +26,12 @@ import (
 
 const (
 	partialEvery   = 5 * time.Second
-	releaseTimeout = 10 * time.Minute // for the other clients
+	releaseTimeout = 10 * time.Minute // wait for the other clients
 )
 
 var (
-	// ErrStuck says that a step did not return after it was cancelled: what it
-	// uses must not be closed.
+	// ErrStuck reports that a step did not return after its context was cancelled: the resources that it uses must not be
+	// closed.
 	ErrStuck = errors.New("a call did not return")
 	// ErrTimeout is the cause of a context whose run took longer than its plan
 	// allows.
@@ -47,24 +45,20 @@ var (
 		releaseTimeout)
 )
 
-// Engine makes the load of one run. Its methods are called in this order, from
-// the goroutine that Run is called on. When one fails, Failure, Clean and Close
-// follow.
+// Engine makes the load of one run. Run calls its methods in this order, from its own goroutine. After a method fails,
+// Run calls Failure, Clean and Close.
 type Engine interface {
-	// Prepare reaches the storage or the database and fills it, as far as data is
-	// missing. It sets the Script of the Course.
+	// Prepare connects to the storage or the database and writes missing data. It sets the Script of the Course.
 	Prepare(ctx context.Context) error
-	// Measure puts one level of load on it. What was measured is in the Load
-	// afterwards, however it ends.
+	// Measure runs one level of load. Its measurements are in the Load afterwards, even if it fails.
 	Measure(ctx context.Context, repetition int32, l Level) (Outcome, error)
-	// Verify checks what the load has left there.
+	// Verify checks the data that the load has written.
 	Verify(ctx context.Context) error
-	// Clean removes what the plan does not keep. Nothing to remove is no error.
+	// Clean removes everything that the plan does not keep. Nothing to remove is no error.
 	Clean(ctx context.Context) error
-	// Failure says why the run ended early; nil where err is nil. See FailureOf.
+	// Failure returns why the run ended early; nil if err is nil. See FailureOf.
 	Failure(ctx context.Context, err error) *runfile.Failure
-	// Close gives back what the run has used. When it is stuck, a call still uses
-	// it.
+	// Close releases the resources of the run. If stuck is set, a call still uses them.
 	Close(stuck bool)
 }
 
@@ -73,13 +67,12 @@ type Options struct {
 	Plan *runfile.Plan
 	Now  func() time.Time
 	Sink Sink
-	// Release returns when all clients may start. It is called only when the
-	// plan has several.
+	// Release returns when all clients may start. Run calls it only if the plan has several clients.
 	Release func(ctx context.Context) error
-	// Patience is how long a step may take to return once its context is done. A
-	// call into a dead mount or database may never.
+	// Patience bounds the time in which a step must return once its context is done. A call into a dead mount or database
+	// may never return.
 	Patience time.Duration
-	// CleanTimeout is for Clean after a failure; Leftovers names what it removes.
+	// CleanTimeout bounds Clean after a failure; Leftovers names the data that Clean removes.
 	CleanTimeout time.Duration
 	Leftovers    string
 }
@@ -104,7 +97,7 @@ type Course struct {
 	note     string // for the current level
 }
 
-// rate is the rate of the last second.
+// rate holds the throughput of the last second.
 type rate struct{ bytes, ops int64 }
 
 // stretch is a timed part of the script: an idle span, or a level.
@@ -113,13 +106,13 @@ type stretch struct {
 	planned time.Duration
 }
 
-// filling is how far a step is that writes what the load needs.
+// filling holds the progress of a step that writes the data of the load.
 type filling struct {
 	began       time.Time
 	total, done int64 // bytes
 }
 
-// New begins a run.
+// New returns the Course of a run that begins now.
 func New(o Options) *Course {
 	at := o.Now()
 	return &Course{
@@ -127,8 +120,8 @@ func New(o Options) *Course {
 	}
 }
 
-// Run makes the run. The Load describes a failure of the run. The error is that of the Sink when it
-// could not store the measurements.
+// Run makes the run. The Load describes a failure of the run. Run returns the error of the Sink if the Sink could not
+// store the measurements.
 func (c *Course) Run(ctx context.Context, e Engine) error {
 	if s := c.opt.Plan.Schedule.TimeoutSeconds; s > 0 {
 		limited, cancel := context.WithTimeoutCause(ctx, time.Duration(s)*time.Second, ErrTimeout)
@@ -140,7 +133,7 @@ func (c *Course) Run(ctx context.Context, e Engine) error {
 	c.Load.Failure = e.Failure(ctx, err)
 	failed := c.Load.Failure != nil
 	c.Load.Partial = failed
-	c.Save() // the result is safe before anything else is tried
+	c.Save() // store the result before anything else
 	if failed && !stuck && c.span != runfile.SpanClean && c.Load.Failure.Code != runfile.FailureDatabaseEnded {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.opt.CleanTimeout)
 		defer cancel()
@@ -153,7 +146,7 @@ func (c *Course) Run(ctx context.Context, e Engine) error {
 	return c.done()
 }
 
-// walk goes through the spans. Files and connections stay open over all rounds.
+// walk runs the spans in order. Files and connections stay open over all rounds.
 func (c *Course) walk(ctx context.Context, e Engine) error {
 	if err := e.Prepare(ctx); err != nil {
 		return err
@@ -178,9 +171,8 @@ func (c *Course) walk(ctx context.Context, e Engine) error {
 	return e.Clean(ctx)
 }
 
-// rounds goes through the script. The index of a repetition counts on over all
-// levels of all rounds; the spans around a round carry that of its first or last
-// level.
+// rounds runs the script. The index of a repetition counts over all levels of all rounds; the spans around a round have
+// the index of its first or last level.
 func (c *Course) rounds(ctx context.Context, e Engine) error {
 	s, schedule, index := c.Script, c.opt.Plan.Schedule, int32(0)
 	for round := range s.Rounds {
@@ -202,7 +194,7 @@ func (c *Course) rounds(ctx context.Context, e Engine) error {
 
 // levels runs the levels of one round.
 func (c *Course) levels(ctx context.Context, e Engine, round int, index *int32) error {
-	s, pause := c.Script, int32(0) // the first has none before it
+	s, pause := c.Script, int32(0) // no pause before the first level
 	for last := (*Outcome)(nil); ; {
 		l, more, err := c.next(ctx, *index, round, last)
 		if err != nil {
@@ -227,7 +219,7 @@ func (c *Course) levels(ctx context.Context, e Engine, round int, index *int32) 
 	}
 }
 
-// next gives the next level of the round. The storage is idle while others decide it.
+// next returns the next level of the round. The storage is idle while others decide on the level.
 func (c *Course) next(ctx context.Context, index int32, round int, last *Outcome) (l Level, more bool, err error) {
 	if !c.Script.Waits {
 		return c.Script.Next(ctx, round, last)
@@ -244,7 +236,7 @@ func (c *Course) next(ctx context.Context, index int32, round int, last *Outcome
 	return l, more, err
 }
 
-// idle lets time pass without load.
+// idle waits without load.
 func (c *Course) idle(ctx context.Context, span string, index, seconds int32) error {
 	if seconds == 0 {
 		return nil
@@ -256,11 +248,10 @@ func (c *Course) idle(ctx context.Context, span string, index, seconds int32) er
 	return c.Do(ctx, func(ctx context.Context) error { return Wait(ctx, d) })
 }
 
-// Span is the kind of the present span.
+// Span returns the kind of the current span.
 func (c *Course) Span() string { return c.span }
 
-// Enter ends the present span and begins the next at the same moment, which is
-// at, or now where at is zero.
+// Enter ends the current span and begins the next one at the same time: at, or now if at is zero.
 func (c *Course) Enter(kind string, index int32, at time.Time) {
 	if at.IsZero() {
 		at = c.opt.Now()
@@ -271,7 +262,7 @@ func (c *Course) Enter(kind string, index int32, at time.Time) {
 	c.Tell("")
 }
 
-// CloseSpan ends the present span.
+// CloseSpan ends the current span.
 func (c *Course) CloseSpan(at time.Time) {
 	if n := len(c.Load.Spans); n > 0 && c.Load.Spans[n-1].End.IsZero() {
 		c.Load.Spans[n-1].End = at
@@ -347,7 +338,7 @@ func (c *Course) Fill(
 	return err
 }
 
-// Wait returns after d, or with the cause of the context when that ends.
+// Wait returns after d, or with the cause of ctx when ctx ends.
 func Wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -359,11 +350,11 @@ func Wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Tell hands an event of now to the sink. The percentage never goes back, and is
-// 100 only when the run is done.
+// Tell sends an event of the current time to the sink. The percentage never decreases, and is 100 only when the run is
+// done.
 func (c *Course) Tell(message string) { c.TellAt(c.opt.Now(), message) }
 
-// TellAt is Tell for an event of another moment.
+// TellAt sends an event of another time.
 func (c *Course) TellAt(now time.Time, message string) {
 	e := runfile.Event{
 		Time: now, Span: c.span, Repetition: c.index,
@@ -385,9 +376,8 @@ func (c *Course) TellAt(now time.Time, message string) {
 	c.opt.Sink.Event(e)
 }
 
-// left is the time that the run still needs, where it can be known. What the
-// script says is known, and bounded where levels of load depend on what others
-// gave; how long filling takes is known when some of it is done.
+// left returns the remaining time of the run, if it can be known. The script gives the time of its spans, or a bound if
+// levels depend on earlier results; the time for filling is known once some of it is done.
 func (c *Course) left(now time.Time) (left time.Duration, known bool) {
 	if c.Script == nil {
 		return 0, false
@@ -407,17 +397,16 @@ func (c *Course) left(now time.Time) (left time.Duration, known bool) {
 // SaveDue reports whether it is time to save.
 func (c *Course) SaveDue(now time.Time) bool { return now.Sub(c.lastSave) >= partialEvery }
 
-// Save hands the state so far to the sink. The last error counts: an earlier one
-// was cured if this succeeds.
+// Save passes the current state to the sink. Only the last error counts: a later success stores everything.
 func (c *Course) Save() { c.SaveAt(c.opt.Now()) }
 
-// SaveAt is Save, from which the time to the next is counted.
+// SaveAt saves, and counts the time to the next save from now.
 func (c *Course) SaveAt(now time.Time) {
 	c.lastSave = now
 	c.saveErr = c.opt.Sink.Load(&c.Load)
 }
 
-// done ends the last span, reports that the run is done, and saves. The error is that of the sink.
+// done ends the last span, reports that the run is done, and saves. It returns the error of the sink.
 func (c *Course) done() error {
 	c.Enter(runfile.SpanDone, 0, time.Time{})
 	c.CloseSpan(c.opt.Now())
@@ -425,9 +414,8 @@ func (c *Course) done() error {
 	return c.saveErr
 }
 
-// FailureOf says in the words of the result file why a run ended early, or nil
-// where err is nil. codeOf gives the code that an error carries, or nothing;
-// without one it is an internal error.
+// FailureOf returns why a run ended early, in the terms of the result file; nil if err is nil. codeOf returns the code
+// of an error, or "" for an internal error.
 func FailureOf(ctx context.Context, err error, codeOf func(error) string) *runfile.Failure {
 	if err == nil {
 		return nil
@@ -446,7 +434,7 @@ func FailureOf(ctx context.Context, err error, codeOf func(error) string) *runfi
 	return f
 }
 
-// OneLine writes an error as one sentence for a Failure. It joins the lines of joined errors.
+// OneLine formats an error as one sentence for a Failure. It joins the lines of joined errors.
 func OneLine(err error) string {
 	return strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
-// releasePoll is how often the file that releases all clients is looked for.
+// releasePoll is the interval between checks for the file that releases all clients.
 const releasePoll = 100 * time.Millisecond
 
 // Sink receives the events of a run. All calls come from one goroutine.
 type Sink interface {
-	// Event is called every second and at every turn of the run.
+	// Event is called every second and at every change of the run.
 	Event(e runfile.Event)
 	// Load receives the state of the run every few seconds, with Partial set, and always again at the
 	// end. It must not keep the pointer.
@@ -32,10 +32,10 @@ type Sink interface {
 type Dir struct {
 	path   string
 	events *os.File
-	err    error // the first of an event that was not written
+	err    error // of the first event that was not written
 }
 
-// OpenDir makes the directory ready. Events of an earlier process stay.
+// OpenDir opens the directory for writing. Events of an earlier process stay.
 func OpenDir(path string) (*Dir, error) {
 	f, err := shareddir.OpenOnly(path, runfile.EventsFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, shareddir.ForAll)
 	if err != nil {
@@ -44,7 +44,7 @@ func OpenDir(path string) (*Dir, error) {
 	return &Dir{path: path, events: f}, nil
 }
 
-// Event implements Sink. Each line is one write, so that no reader sees half.
+// Event implements Sink. Each line is one write, so that no reader sees a part of it.
 func (d *Dir) Event(e runfile.Event) {
 	if err := WriteEvent(d.events, e); err != nil && d.err == nil {
 		d.err = fmt.Errorf("write event: %w", err)
@@ -60,8 +60,8 @@ func WriteEvent(w io.Writer, e runfile.Event) error {
 	return err
 }
 
-// Load implements Sink: the file is replaced as a whole or not at all. An event
-// that was not written is returned here too, because Event returns no error.
+// Load implements Sink: it replaces the file as a whole or not at all. It also returns the error of a failed Event,
+// which has no error result.
 func (d *Dir) Load(l *runfile.Load) error {
 	data, err := json.Marshal(l)
 	if err != nil {
@@ -73,8 +73,8 @@ func (d *Dir) Load(l *runfile.Load) error {
 	return d.err
 }
 
-// Refuse leaves in the directory, where the collector looks, why there is no
-// load, and returns the reason. Without a code the plan is not valid.
+// Refuse writes into the directory, for the collector, why there is no load, and returns the reason. Without a code the
+// plan is invalid.
 func (d *Dir) Refuse(now time.Time, code string, reason error) error {
 	f := &runfile.Failure{Code: cmp.Or(code, runfile.FailureInvalidPlan), Message: reason.Error()}
 	d.Event(runfile.Event{Time: now, Span: runfile.SpanDone, Percent: 100, Message: f.Message})
@@ -83,8 +83,7 @@ func (d *Dir) Refuse(now time.Time, code string, reason error) error {
 	}))
 }
 
-// Release waits for the file that says that all clients may start. It serves as
-// Options.Release.
+// Release waits for the file that lets all clients start. It serves as Options.Release.
 func (d *Dir) Release(ctx context.Context) error {
 	return poll(ctx, func() (bool, error) {
 		released, err := shareddir.Exists(d.path, runfile.ReleaseFile)
@@ -95,7 +94,7 @@ func (d *Dir) Release(ctx context.Context) error {
 	})
 }
 
-// poll looks every releasePoll, until it is done or fails, or ctx ends.
+// poll calls look every releasePoll until look is done or fails, or ctx ends.
 func poll(ctx context.Context, look func() (done bool, err error)) error {
 	ticker := time.NewTicker(releasePoll)
 	defer ticker.Stop()
@@ -111,8 +110,7 @@ func poll(ctx context.Context, look func() (done bool, err error)) error {
 	}
 }
 
-// Levels waits until the search file has more than have levels, or says that the search is over. It
-// implements Orders.
+// Levels waits until the search file has more than have levels, or the search is over. It implements Orders.
 func (d *Dir) Levels(ctx context.Context, have int) (search runfile.CapacitySearch, err error) {
 	err = poll(ctx, func() (done bool, err error) {
 		search, err = d.readLevels()
@@ -133,5 +131,5 @@ func (d *Dir) readLevels() (search runfile.CapacitySearch, err error) {
 	return runfile.ReadCapacitySearch(data)
 }
 
-// Close closes the events.
+// Close closes the event file.
 func (d *Dir) Close() error { return d.events.Close() }

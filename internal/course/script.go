@@ -7,13 +7,13 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Level is one measured window to come.
+// Level is one measured window that has not started.
 type Level struct {
 	Step           *runfile.Step // nil in a run without steps
 	Warmup, Window int           // seconds
 	// Note is the text about the level in its events.
 	Note string
-	// Left is how many levels may come after it in its round.
+	// Left is the most levels that may follow in the same round.
 	Left int
 }
 
@@ -22,35 +22,35 @@ func (l Level) length() time.Duration { return time.Duration(l.Warmup+l.Window) 
 
 // Outcome is the part of a level's result that decides the next level.
 type Outcome struct {
-	PerSecond float64       // operations or bytes, whichever is to grow
-	Mean      time.Duration // latency; 0 when nothing was counted
+	PerSecond float64       // operations or bytes, whichever the run maximizes
+	Mean      time.Duration // latency; 0 if nothing was counted
 	// Level is the report for the search for capacity; only steps of kind Rate.
 	Level *runfile.LevelReport
 }
 
-// Next gives the next level of a round, or false when the round has no more. Rounds count from 0.
-// The outcome is that of the level before; nil at the first of a round.
+// Next returns the next level of a round, or false if the round has no more. Rounds count from 0. last is the outcome
+// of the previous level; nil for the first level of a round.
 type Next func(ctx context.Context, round int, last *Outcome) (Level, bool, error)
 
-// Script says what a run goes through between filling and verifying: rounds,
-// each with a baseline and one or more levels.
+// Script describes the part of a run between filling and verifying: rounds, each with a baseline and one or more
+// levels.
 type Script struct {
 	Schedule     runfile.Schedule
 	Rounds       int
 	Next         Next
 	Waits        bool          // Next waits for others, who decide the level
-	Most         int           // levels that a round has at most or, in a search for capacity, usually
+	Most         int           // most levels of a round or, in a search for capacity, the usual number
 	Each         time.Duration // of one level
 	PauseSeconds int32         // idle between the levels of a round
 
-	levels []int         // given by Next, in the rounds so far
-	left   int           // levels that may come after the last one in the present round
+	levels []int         // levels from Next, for each round so far
+	left   int           // levels that may follow the last one in the current round
 	begun  int           // levels that run or have run
-	idled  time.Duration // of idle spans that have begun
+	idled  time.Duration // duration of idle spans that have begun
 }
 
-// Total is the duration of all timed spans together, as far as it is known. If levels depend on earlier
-// results, it is Most in the first round, and then the number of levels of the previous round.
+// Total returns the known duration of all timed spans. If levels depend on earlier results, Total counts Most levels in
+// the first round, and in later rounds the number of levels of the previous round.
 func (s *Script) Total() time.Duration {
 	seconds := (s.Rounds - 1) * int(s.Schedule.CooldownSeconds)
 	levels := 0
@@ -62,12 +62,12 @@ func (s *Script) Total() time.Duration {
 	return time.Duration(seconds)*time.Second + time.Duration(levels)*s.Each
 }
 
-// ahead is the part of Total that has not begun.
+// ahead returns the part of Total that has not begun.
 func (s *Script) ahead() time.Duration {
 	return s.Total() - s.idled - time.Duration(s.begun)*s.Each
 }
 
-// expected is how many levels a round had, or will have.
+// expected returns the number of levels that a round had, or will have.
 func (s *Script) expected(round int) int {
 	present := len(s.levels) - 1
 	switch {
@@ -84,8 +84,7 @@ func (s *Script) expected(round int) int {
 	return so + min(s.left, max(s.levels[round-1]-so, min(s.left, 1)))
 }
 
-// RoundStep names a round. Those that do not count come first, and each kind is
-// numbered from 1.
+// RoundStep returns the step of a round. Warm-up rounds come first, and each kind is numbered from 1.
 func RoundStep(round, warmups int) runfile.Step {
 	if round < warmups {
 		return runfile.Step{Round: int32(round + 1), Warmup: true}
@@ -93,7 +92,7 @@ func RoundStep(round, warmups int) runfile.Step {
 	return runfile.Step{Round: int32(round - warmups + 1)}
 }
 
-// Fixed is for rounds whose levels are known in advance.
+// Fixed returns a Next for rounds whose levels are known in advance.
 func Fixed(levels func(round int) []Level) Next {
 	var ahead []Level
 	return func(_ context.Context, round int, last *Outcome) (l Level, more bool, err error) {

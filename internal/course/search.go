@@ -55,7 +55,7 @@ func (s *search) next(ctx context.Context, round int, last *Outcome) (Level, boo
 	}, true, nil
 }
 
-// decide adds the next level, which may be known already from the end of the previous round.
+// decide adds the next level, which may already be known from the end of the previous round.
 func (s *search) decide(last *Outcome) {
 	if last != nil {
 		var reports []runfile.LevelReport

@@ -1,11 +1,9 @@
-// Package crdcheck holds benchmarks against their CRD as the API server does, with
-// its own code: defaults, structural schema and CEL rules.
+// Package crdcheck checks benchmarks against their CRD with the code of the API server: defaults, structural schema
+// and CEL rules.
 //
-// A spec goes through the steps of a creation, in their order: defaults are
-// set, unknown fields are looked for, nulls without a default are dropped, then
-// types, bounds and enums, lists that are sets or maps, and the CEL rules with the
-// cost limits of the API server. Rules about changes (with oldSelf) do not apply,
-// as they do not when an object is created.
+// A spec goes through the steps of a creation, in their order: set defaults, find unknown fields, drop nulls without
+// a default, then check types, bounds and enums, lists that are sets or maps, and the CEL rules with the cost limits
+// of the API server. Rules about changes (with oldSelf) do not apply, as for a creation.
 package crdcheck
 
 import (
@@ -35,7 +33,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/human"
 )
 
-// Checker holds specs against their schema in a CRD. It is safe for concurrent use.
+// Checker checks specs against their schema in a CRD. It is safe for concurrent use.
 type Checker struct {
 	structural *structuralschema.Structural
 	schema     validation.SchemaValidator
@@ -66,7 +64,7 @@ func Compile(manifest []byte) (*Checker, error) {
 	}, nil
 }
 
-// specSchema is the schema of spec in the version of our types.
+// specSchema returns the schema of spec in the version of our types.
 func specSchema(manifest []byte) (*apiextensions.JSONSchemaProps, error) {
 	var def apiextensionsv1.CustomResourceDefinition
 	if err := yaml.Unmarshal(manifest, &def); err != nil {
@@ -89,8 +87,8 @@ func specSchema(manifest []byte) (*apiextensions.JSONSchemaProps, error) {
 	return nil, fmt.Errorf("it has no spec in version %s", v1alpha1.GroupVersion.Version)
 }
 
-// Complete checks a spec that is JSON, as a user has written it, and returns what
-// the API server would store: with its defaults.
+// Complete checks a spec in JSON, as a user has written it, and returns it with the defaults, as the API server would
+// store it.
 func (s *Checker) Complete(spec []byte) ([]byte, error) {
 	var object map[string]any
 	if err := utiljson.Unmarshal(spec, &object); err != nil {
@@ -122,7 +120,7 @@ func (s *Checker) CheckPart(part []byte) error {
 	return errors.Join(errs...)
 }
 
-// unknown removes the fields that the schema does not have, and suggests what was meant.
+// unknown removes the fields that the schema does not have, and returns an error with a suggestion for each.
 func (s *Checker) unknown(object map[string]any, parent ...string) []error {
 	var errs []error
 	options := structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true, ParentPath: parent}
@@ -158,8 +156,8 @@ func (s *Checker) check(object map[string]any) error {
 	defaulting.PruneNonNullableNullsWithoutDefaults(object, s.structural)
 	list := validation.ValidateCustomResource(at, object, s.schema)
 	list = append(list, listtype.ValidateListSetsAndMaps(at, s.structural, object)...)
-	// The API server asks the rules even of an object with other errors, unless
-	// those make the rules pointless: a wrong type, or too long a list.
+	// The API server evaluates the rules also for an object with other errors, except for errors that make the rules
+	// pointless: a wrong type, or too long a list.
 	if s.rules != nil && !blocksRules(list) {
 		found, _ := s.rules.Validate(context.Background(), at, s.structural, object, nil, celconfig.RuntimeCELCostBudget)
 		list = append(list, found...)
@@ -170,8 +168,8 @@ func (s *Checker) check(object map[string]any) error {
 	return errors.Join(errs...)
 }
 
-// blocksRules reports whether one of the errors keeps the API server from asking
-// the rules (hasBlockingErr of its strategy for custom resources).
+// blocksRules reports whether one of the errors keeps the API server from evaluating the rules (hasBlockingErr of its
+// strategy for custom resources).
 func blocksRules(list field.ErrorList) bool {
 	blocking := []field.ErrorType{
 		field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong,

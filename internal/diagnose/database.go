@@ -12,28 +12,26 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// databaseContainer is the native sidecar that a database runs in, and the main
-// container is what it is for.
+// databaseContainer is the native sidecar with the database, which serves the main container.
 const databaseContainer = "database"
 
 const (
-	// databaseMargin is how much later than its own limit the container of a
-	// database may say that it was not ready: it knows better than we do why.
+	// databaseMargin is the time after its own limit in which the container of a database may report that it was not
+	// ready: it knows the reason better than Kubernetes.
 	databaseMargin = time.Minute
-	// lastWordOfLoad is how long a load may take to notice that its database has
-	// gone: what it then says and saves is more than we could.
+	// lastWordOfLoad bounds the time in which a load notices that its database is gone. The load then reports and saves
+	// more than the operator could.
 	lastWordOfLoad = 30 * time.Second
 )
 
-// Database is where the database in a pod stands.
+// Database is the state of the database in a pod.
 type Database struct {
-	Running bool      // its container is; the database in it need not take connections
+	Running bool      // its container runs; the database may not accept connections yet
 	Since   time.Time // of Running
 	Ready   bool      // its startup probe has passed
 }
 
-// DatabaseOf looks for a database in the pods of a run; nil where there is none,
-// or not yet.
+// DatabaseOf returns the state of the database in the pods of a run; nil if there is none, or not yet.
 func DatabaseOf(pods []corev1.Pod) *Database {
 	for i := range pods {
 		st := databaseStatus(&pods[i])
@@ -49,8 +47,7 @@ func DatabaseOf(pods []corev1.Pod) *Database {
 	return nil
 }
 
-// DatabaseEnd explains why the database of a run has gone; nil where it has not,
-// or went when it was told to.
+// DatabaseEnd explains why the database of a run has ended; nil if it has not ended, or was stopped on purpose.
 func DatabaseEnd(pods []corev1.Pod) *Trouble {
 	for i := range pods {
 		st := databaseStatus(&pods[i])
@@ -78,7 +75,7 @@ func hasDatabase(p *corev1.Pod) bool {
 		slices.ContainsFunc(p.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == databaseContainer })
 }
 
-// ending is the last time that a container ended; nil where it never did.
+// ending returns the last termination of a container; nil if it never ended.
 func ending(st *corev1.ContainerStatus) *corev1.ContainerStateTerminated {
 	if e := st.State.Terminated; e != nil {
 		return e
@@ -86,10 +83,8 @@ func ending(st *corev1.ContainerStatus) *corev1.ContainerStateTerminated {
 	return st.LastTerminationState.Terminated
 }
 
-// database looks at the database of a pod whose load has not ended. The kubelet
-// starts it again when it ends, but that fixes nothing: without the database
-// that it had, a load is over, and one that was not made is not made by trying
-// again.
+// database checks the database of a pod whose load has not ended. The kubelet restarts an ended database, but that does
+// not help: a load is over once it has lost its database, and a database whose creation failed would fail again.
 func database(p *corev1.Pod, now time.Time, grace Grace) *Trouble {
 	st := databaseStatus(p)
 	if st == nil || p.DeletionTimestamp != nil || loadEnded(p) {
@@ -107,8 +102,7 @@ func database(p *corev1.Pod, now time.Time, grace Grace) *Trouble {
 	return nil
 }
 
-// loadEnded reports whether the containers that the database is for have ended: it
-// is then told to stop.
+// loadEnded reports whether the containers that use the database have ended: the database is then told to stop.
 func loadEnded(p *corev1.Pod) bool {
 	all := p.Status.ContainerStatuses
 	return len(all) > 0 && !slices.ContainsFunc(all,
@@ -140,7 +134,7 @@ func notReady(p *corev1.Pod, limit time.Duration) string {
 		"spec.cleanup.onFailure Retain to look at its log", p.Name, limit)
 }
 
-// said is the end of a log, for a message that goes on.
+// said returns the end of a log, as a suffix for a message.
 func said(e *corev1.ContainerStateTerminated) string {
 	if last := oneLine(lastWords(e.Message)); last != "" {
 		return " (" + last + ")"
@@ -148,9 +142,8 @@ func said(e *corev1.ContainerStateTerminated) string {
 	return ""
 }
 
-// failureIn finds what the program that runs the database said of its end, as
-// its last line: "nfsbench: OradismNotSetuid: a sentence". Nil is that it said
-// nothing.
+// failureIn returns the failure that the program around the database wrote as its last line: "nfsbench:
+// OradismNotSetuid: a sentence"; nil if there is none.
 func failureIn(message string) *runfile.Failure {
 	all := lastLine.FindAllStringSubmatch(message, -1)
 	if len(all) == 0 {
@@ -160,5 +153,5 @@ func failureIn(message string) *runfile.Failure {
 	return &runfile.Failure{Code: last[1], Message: strings.TrimSpace(last[2])}
 }
 
-// lastLine takes as a code what can be the reason of a condition.
+// lastLine matches only codes that can be the reason of a condition.
 var lastLine = regexp.MustCompile(`(?m)^nfsbench: ([A-Z][A-Za-z0-9]{2,127}): (\S.*)$`) //nolint:gochecknoglobals // a constant in all but name

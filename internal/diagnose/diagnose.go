@@ -1,9 +1,7 @@
-// Package diagnose says what the state of a run's pods means for the run: go
-// on, wait for what, or give up and why.
+// Package diagnose decides what the state of a run's pods means for the run: go on, wait, or give up, and why.
 //
-// It is pure: pods and events in, one Finding out. Kubernetes retries forever
-// where a benchmark should fail quickly, so each kind of trouble has a grace
-// period here, after which it counts as permanent.
+// It is pure: it takes pods and events and returns one Trouble. Kubernetes retries forever where a benchmark should
+// fail quickly, so each kind of trouble has a grace period, after which it counts as permanent.
 package diagnose
 
 import (
@@ -21,18 +19,18 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Grace is how long each kind of trouble may last.
+// Grace holds how long each kind of trouble may last.
 type Grace struct {
 	ImagePull  time.Duration
 	Scheduling time.Duration // long: an autoscaler may bring a node
 	Mount      time.Duration
-	Secret     time.Duration // short: whoever makes a benchmark makes its Secret first
-	Refused    time.Duration // pods that the cluster does not let be created
+	Secret     time.Duration // short: users create the Secret before the benchmark
+	Refused    time.Duration // pods that the cluster refuses to create
 	Start      time.Duration // created but not running, for any other reason
-	Database   time.Duration // until the database of a pod must be ready; of pods that have one
+	Database   time.Duration // until the database of a pod must be ready; only for pods with a database
 }
 
-// DefaultGrace suits clusters whose registry and nodes work.
+// DefaultGrace returns the grace periods for clusters whose registry and nodes work.
 func DefaultGrace() Grace {
 	return Grace{
 		ImagePull: 30 * time.Second, Scheduling: 5 * time.Minute, Mount: 30 * time.Second,
@@ -40,7 +38,7 @@ func DefaultGrace() Grace {
 	}
 }
 
-// Trouble is what is wrong with a pod.
+// Trouble describes a problem of a pod.
 type Trouble struct {
 	Reason  string // a condition reason
 	Message string // what is wrong and what to do
@@ -51,8 +49,8 @@ func trouble(reason string, fatal bool, format string, args ...any) *Trouble {
 	return &Trouble{Reason: reason, Fatal: fatal, Message: fmt.Sprintf(format, args...)}
 }
 
-// Pods gives the most serious trouble of a run's pods, or nil. Events are the
-// warnings about these pods; they are needed only to explain mounts.
+// Pods returns the most serious trouble of a run's pods, or nil. Events are the warnings about these pods; only mount
+// problems need them.
 func Pods(pods []corev1.Pod, events []corev1.Event, now time.Time, grace Grace) *Trouble {
 	var worst *Trouble
 	for i := range pods {
@@ -64,8 +62,8 @@ func Pods(pods []corev1.Pod, events []corev1.Event, now time.Time, grace Grace) 
 	return worst
 }
 
-// weight orders troubles by how well they explain the end of a run. Kubernetes stops all pods of a
-// Job of which one failed: a pod that was told to stop does not explain why.
+// weight orders troubles by how well they explain the end of a run. If one pod of a Job fails, Kubernetes stops the
+// others: a stopped pod does not explain the failure.
 func (t *Trouble) weight() int {
 	switch {
 	case t == nil:
@@ -79,9 +77,8 @@ func (t *Trouble) weight() int {
 	}
 }
 
-// NoPods explains a Job that has no pods although it should. Events are the
-// warnings about it, the latest first: its controller tells in them only that
-// a quota or an admission rule refuses the pods.
+// NoPods explains why a Job has no pods although it should. Events are the warnings about the Job, the latest first:
+// only in events does the Job controller report that a quota or an admission rule refuses the pods.
 func NoPods(job *batchv1.Job, events []corev1.Event, now time.Time, grace Grace) *Trouble {
 	age := now.Sub(job.CreationTimestamp.Time)
 	for _, e := range events {
@@ -97,11 +94,11 @@ func NoPods(job *batchv1.Job, events []corev1.Event, now time.Time, grace Grace)
 		lastSaid(events, job.UID))
 }
 
-// lookAgain is how a user can look at pods that are gone when the message is read.
+// lookAgain tells the user how to keep pods, which are gone when the message is read.
 const lookAgain = ": to look at the pod, run the benchmark again with spec.cleanup.onFailure Retain"
 
-// lastSaid is the last warning about an object, which is the first of the list. The event is gone
-// when the message is read.
+// lastSaid returns the last warning about an object, from a list with the latest event first. The message quotes it,
+// because the event is gone when the message is read.
 func lastSaid(events []corev1.Event, about types.UID) string {
 	for _, e := range events {
 		if e.InvolvedObject.UID == about {
@@ -111,11 +108,10 @@ func lastSaid(events []corev1.Event, about types.UID) string {
 	return "no event says why" + lookAgain
 }
 
-// podSecurity is how the API server refuses a pod by a Pod Security Standard.
+// podSecurity matches the API server's refusal of a pod by a Pod Security Standard.
 var podSecurity = regexp.MustCompile(`violates PodSecurity "(restricted|baseline)`) //nolint:gochecknoglobals // a constant in all but name
 
-// Refusal says why the cluster takes no pods of a Job, and what to do where that
-// is known.
+// Refusal explains why the cluster refuses the pods of a Job, and names the fix if it is known.
 func Refusal(job *batchv1.Job, message string) string {
 	said := fmt.Sprintf("the cluster refuses the pods of job %s: %s", job.Name, oneLine(message))
 	m := podSecurity.FindStringSubmatch(message)
@@ -126,14 +122,14 @@ func Refusal(job *batchv1.Job, message string) string {
 	}
 	level := "baseline"
 	if m[1] == level {
-		level = "privileged" // what more is asked for, the user's own settings do
+		level = "privileged" // only the user's own settings need more than baseline
 	}
 	return fmt.Sprintf("namespace %s enforces the Pod Security Standard %s, which this database cannot keep: %s; label "+
 		"it (kubectl label --overwrite namespace %s pod-security.kubernetes.io/enforce=%s), or use another namespace (%s)",
 		job.Namespace, m[1], strings.Join(needs(message), "; "), job.Namespace, level, said)
 }
 
-// needs are the privileges that a pod with a database asks for, and why.
+// needs returns the privileges that a pod with a database needs, and why.
 func needs(message string) []string {
 	var out []string
 	if strings.Contains(message, `"`+databaseContainer+`"`) {
@@ -173,8 +169,8 @@ func onePod(p *corev1.Pod, events []corev1.Event, now time.Time, grace Grace) *T
 	if t := mounting(p, events, age, grace); t != nil {
 		return t
 	}
-	// A pod is Pending until its database is ready, and images of databases are
-	// large: what becomes of one that runs is for its own limit to say.
+	// A pod is Pending until its database is ready, and database images are large. The startup limit of the database
+	// covers a running database.
 	limit := grace.Start
 	if hasDatabase(p) {
 		limit += grace.Database + databaseMargin
@@ -186,8 +182,8 @@ func onePod(p *corev1.Pod, events []corev1.Event, now time.Time, grace Grace) *T
 		lastSaid(events, p.UID))
 }
 
-// Disruption says who took a pod from a run that was under way, or nil where
-// nobody did. Kubernetes marks such pods before it ends them.
+// Disruption returns what took a pod from a run under way; nil if nothing did. Kubernetes marks such pods before it
+// ends them.
 func Disruption(pods []corev1.Pod) *Trouble {
 	for i := range pods {
 		if t := disrupted(&pods[i]); t != nil {
@@ -208,7 +204,7 @@ func disrupted(p *corev1.Pod) *Trouble {
 	return nil
 }
 
-// advice says in words what a reason of DisruptionTarget means, and what to do.
+// advice explains a reason of DisruptionTarget, and what to do.
 func advice(reason string) string {
 	const again = "run the benchmark again, under another name, "
 	switch reason {
@@ -247,12 +243,12 @@ func failed(p *corev1.Pod) *Trouble {
 	return trouble(v1alpha1.ReasonContainerFailed, true, "pod %s failed, and no container says why%s", p.Name, lookAgain)
 }
 
-// loadContainer is the one that the others of a pod are for.
+// loadContainer is the main container of a load pod.
 const loadContainer = "loader"
 
 func exitMessage(pod, container string, e *corev1.ContainerStateTerminated) string {
 	why := fmt.Sprintf("exit code %d", e.ExitCode)
-	const signalled = 128 // and more: how shells and runtimes write "by a signal"
+	const signalled = 128 // shells and runtimes add the number of the signal
 	if e.ExitCode > signalled {
 		why += fmt.Sprintf(" (killed by signal %d)", e.ExitCode-signalled)
 	}
@@ -266,9 +262,8 @@ func exitMessage(pod, container string, e *corev1.ContainerStateTerminated) stri
 	return msg
 }
 
-// lastWords is the end of a container's log without the loader's progress,
-// which is one JSON object a line, the first perhaps cut off at its start, and
-// without what it logs when all is well.
+// lastWords returns the end of a container's log without the loader's progress and without INFO lines. The progress is
+// one JSON object per line, of which the first may be cut off at its start.
 func lastWords(log string) string {
 	var words []string
 	for line := range strings.Lines(log) {
@@ -290,7 +285,7 @@ func unschedulable(p *corev1.Pod, age time.Duration, grace Grace) *Trouble {
 	return nil
 }
 
-// waiting looks at containers that Kubernetes keeps from starting.
+// waiting checks containers that Kubernetes does not start.
 func waiting(p *corev1.Pod, age time.Duration, grace Grace) *Trouble {
 	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		w := s.State.Waiting
@@ -318,14 +313,13 @@ func waiting(p *corev1.Pod, age time.Duration, grace Grace) *Trouble {
 	return nil
 }
 
-// imageTrouble says what to check of an image; Oracle's registry gives none without
-// a login whose terms were accepted.
+// imageTrouble explains what to check about an image; Oracle's registry requires a login and accepted terms.
 func imageTrouble(p *corev1.Pod, s corev1.ContainerStatus, w *corev1.ContainerStateWaiting, fatal bool) *Trouble {
 	advice := "the image name, the registry and the pull secrets"
 	if s.Name == databaseContainer {
 		advice = "spec.database.container.image, the registry and spec.pods.imagePullSecrets"
 	}
-	image := s.Image // as the kubelet writes it, perhaps not as the pod
+	image := s.Image // as the kubelet writes it, which may differ from the pod
 	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
 		if c.Name == s.Name {
 			image = c.Image
@@ -338,12 +332,12 @@ func imageTrouble(p *corev1.Pod, s corev1.ContainerStatus, w *corev1.ContainerSt
 		"%s (%s: %s)", s.Image, s.Name, p.Name, advice, w.Reason, oneLine(w.Message))
 }
 
-// maxRestarts is how often a sidecar may end beside a load that goes on: the
-// kubelet then waits 10, 20 and 40 s before it starts it again.
+// maxRestarts bounds the restarts of a sidecar beside a running load: the kubelet then waits 10, 20 and 40 s before a
+// restart.
 const maxRestarts = 3
 
-// crashing looks at a container that the kubelet starts again later. Before the
-// load it would crash forever; beside a load that runs it has time to recover.
+// crashing checks a container that the kubelet restarts. Before the load starts it would crash forever; beside a
+// running load it has time to recover.
 func crashing(p *corev1.Pod, s corev1.ContainerStatus) *Trouble {
 	t := &Trouble{
 		Reason: v1alpha1.ReasonContainerFailed, Fatal: !started(p) || s.RestartCount >= maxRestarts,
@@ -358,15 +352,14 @@ func crashing(p *corev1.Pod, s corev1.ContainerStatus) *Trouble {
 	return t
 }
 
-// started reports whether the containers that the sidecars are for have begun.
+// started reports whether the main containers have begun.
 func started(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
 		return s.State.Running != nil || s.State.Terminated != nil
 	})
 }
 
-// Begun reports whether any container of a pod has run, which none does before its
-// volumes are there.
+// Begun reports whether any container of a pod has run. None runs before the volumes of the pod are mounted.
 func Begun(p *corev1.Pod) bool {
 	return slices.ContainsFunc(slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses),
 		func(s corev1.ContainerStatus) bool {
@@ -376,7 +369,7 @@ func Begun(p *corev1.Pod) bool {
 
 const maxDetail = 400
 
-// oneLine keeps a message short enough for a status and free of line breaks.
+// oneLine removes line breaks and shortens a message for a status.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > maxDetail {

@@ -12,8 +12,8 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
-// mounting explains pods that wait for a volume. The kubelet says so in events
-// only, which stay when a later attempt succeeds.
+// mounting explains pods that wait for a volume. The kubelet reports it only in events, which remain after a later
+// attempt succeeds.
 func mounting(p *corev1.Pod, events []corev1.Event, age time.Duration, grace Grace) *Trouble {
 	if Begun(p) {
 		return nil
@@ -33,25 +33,23 @@ func mounting(p *corev1.Pod, events []corev1.Event, age time.Duration, grace Gra
 	return nil
 }
 
-// behind says that a kubelet has not seen the ConfigMaps and Secrets of a pod yet, or that the
-// API server does not know yet that the pod is on its node, as happens on a busy machine: it
-// tries again, and no storage is to blame.
+// behind reports whether a kubelet has not seen the ConfigMaps and Secrets of a pod yet, or whether the API server does
+// not know yet that the pod is on its node. Both happen on a busy machine. The kubelet tries again, and the storage is
+// not the cause.
 func behind(message string) bool {
 	return strings.Contains(message, "failed to sync configmap cache") ||
 		strings.Contains(message, "failed to sync secret cache") ||
 		strings.Contains(message, "no relationship found between node")
 }
 
-// mountMessage says why a volume cannot be mounted, and what to check. What the
-// kubelet tells begins with a long command and ends with the cause, which is
-// what counts.
+// mountMessage explains why a volume cannot be mounted, and what to check. The kubelet's message begins with a long
+// command and ends with the cause; only the end is kept.
 func mountMessage(p *corev1.Pod, message string) string {
 	if _, output, ok := strings.Cut(message, "Output:"); ok {
 		message = output
 	}
 	message = oneLine(message)
-	// How mount says that a node cannot speak NFS: no /sbin/mount.nfs, or no kernel
-	// module behind it.
+	// The errors of mount on a node that cannot use NFS: no /sbin/mount.nfs, or no kernel module.
 	if slices.ContainsFunc(
 		[]string{"helper program", "unknown filesystem type", "No such device", "program not found"},
 		func(s string) bool { return strings.Contains(message, s) },
@@ -64,16 +62,16 @@ func mountMessage(p *corev1.Pod, message string) string {
 		"policy and the protocol version (%s)", p.Name, message)
 }
 
-// How the kubelet says that a Secret, or a key of one, is not there: of a volume
-// in events, of an environment variable in the state of the container.
+// The kubelet's messages about a missing Secret, or a missing key of one: for a volume in events, for an environment
+// variable in the state of the container.
 var (
 	missingSecret    = regexp.MustCompile(`secret "([^"]+)" not found`)                                               //nolint:gochecknoglobals // a constant in all but name
 	missingKey       = regexp.MustCompile(`couldn't find key (\S+) in Secret [^/\s]*/?([a-z0-9.-]+)`)                 //nolint:gochecknoglobals // a constant in all but name
 	missingKeyVolume = regexp.MustCompile(`for volume "([^"]+)"\s*:\s*references non-existent secret key: ([^\s,]+)`) //nolint:gochecknoglobals // a constant in all but name
 )
 
-// withoutSecret explains a pod that waits for a Secret; nil where message speaks of
-// something else. The operator cannot look for it itself: it may read none.
+// withoutSecret explains a pod that waits for a Secret; nil if message is about something else. The operator cannot
+// check the Secret itself, because it may not read Secrets.
 func withoutSecret(p *corev1.Pod, message string, age time.Duration, grace Grace) *Trouble {
 	name, key := secretIn(p, message)
 	if name == "" {
@@ -88,7 +86,7 @@ func withoutSecret(p *corev1.Pod, message string, age time.Duration, grace Grace
 		"create it, or correct %s", name, p.Namespace, p.Name, secretField(p, name))
 }
 
-// secretIn reads the Secret that is missing, or the key that it lacks.
+// secretIn returns the missing Secret, or the Secret and the key that it lacks.
 func secretIn(p *corev1.Pod, message string) (name, key string) {
 	if m := missingSecret.FindStringSubmatch(message); m != nil {
 		return m[1], ""
@@ -105,11 +103,10 @@ func secretIn(p *corev1.Pod, message string) (name, key string) {
 			return v.Secret.SecretName, m[2]
 		}
 	}
-	return m[1], m[2] // a volume that we do not know: its name is all there is
+	return m[1], m[2] // an unknown volume: only its name is known
 }
 
-// secretField is the field of the benchmark that a Secret comes from: who uses
-// it tells.
+// secretField returns the field of the benchmark that names a Secret, derived from the container that uses the Secret.
 func secretField(p *corev1.Pod, name string) string {
 	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
 		if c.Name != databaseContainer && c.Name != loadContainer || !uses(p, &c, name) {
@@ -123,7 +120,7 @@ func secretField(p *corev1.Pod, name string) string {
 	return "credentialsSecretRef in spec.storage.array"
 }
 
-// uses says that a container has a Secret in its environment or mounts it.
+// uses reports whether a container has a Secret in its environment or mounts it.
 func uses(p *corev1.Pod, c *corev1.Container, secret string) bool {
 	if slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool {
 		return e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == secret

@@ -1,8 +1,8 @@
 // Package human writes numbers for people. Statuses, findings, reports and the output of the programs
 // all write a latency, a size, a rate or a share in the same way.
 //
-// A number gets the unit and the decimals of what it is after rounding. So the bounds between two of them lie half of
-// the last digit below the round number.
+// The rounded number decides the unit and the decimals. So the bounds in the code lie half of the last digit below
+// the round number.
 package human
 
 import (
@@ -12,7 +12,7 @@ import (
 	"strconv"
 )
 
-// Digits writes about three significant digits, and no more decimals than say something.
+// Digits writes about three significant digits, and no decimals of whole numbers.
 func Digits(v float64) string {
 	switch a := math.Abs(v); {
 	case math.IsNaN(v) || math.IsInf(v, 0):
@@ -32,7 +32,7 @@ func Latency[T int64 | float64](microseconds T) string {
 	return value + " " + unit
 }
 
-// LatencyParts are the two words of Latency.
+// LatencyParts returns the number and the unit of Latency.
 func LatencyParts[T int64 | float64](microseconds T) (value, unit string) {
 	switch us := float64(microseconds); {
 	case us < 999.5:
@@ -49,7 +49,7 @@ func Throughput[T int64 | float64](bytesPerSecond T) string {
 	return Megabytes(bytesPerSecond) + " MB/s"
 }
 
-// Megabytes is Throughput without its unit.
+// Megabytes writes Throughput without its unit.
 func Megabytes[T int64 | float64](bytesPerSecond T) string {
 	v := float64(bytesPerSecond) / 1e6
 	if v >= 9999.95 {
@@ -73,12 +73,12 @@ func Operations(perSecond float64) string {
 // Share writes permille as percent: 98.5 %.
 func Share[T ~int32 | int64 | float64](permille T) string { return Percent(permille) + " %" }
 
-// Percent is Share without its unit.
+// Percent writes Share without its unit.
 func Percent[T ~int32 | int64 | float64](permille T) string {
 	return fmt.Sprintf("%.1f", float64(permille)/10)
 }
 
-// Bytes writes how much something is: 1.50 GiB.
+// Bytes writes a number of bytes, rounded: 1.50 GiB.
 func Bytes[T int64 | float64](b T) string {
 	const step = 1024
 	value, units := float64(b), []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
@@ -88,7 +88,7 @@ func Bytes[T int64 | float64](b T) string {
 	return Digits(value) + " " + units[0]
 }
 
-// Size writes exactly how large something was asked to be, as a spec does: 8Ki.
+// Size writes a number of bytes exactly, as a spec does: 8Ki.
 func Size(b int64) string {
 	units := []string{"", "Ki", "Mi", "Gi", "Ti"}
 	for b != 0 && b%1024 == 0 && len(units) > 1 {
@@ -111,7 +111,7 @@ func Count[T int | int32 | int64](n T, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Beyond writes a value that lies above or below a limit. Where both read the same, it says which it is in words.
+// Beyond writes a value that lies above or below a limit. If both have the same text, it says in words which is larger.
 func Beyond[T int64 | float64](value, limit T, format func(T) string) string {
 	text, bound := format(value), format(limit)
 	if decimals.ReplaceAllString(text, "$1$2") != decimals.ReplaceAllString(bound, "$1$2") {
@@ -123,5 +123,5 @@ func Beyond[T int64 | float64](value, limit T, format func(T) string) string {
 	return "a little more than " + bound
 }
 
-// decimals are those that say nothing: 10.0 ms is beside 10 ms.
+// decimals matches decimals that are all zero: 10.0 ms equals 10 ms.
 var decimals = regexp.MustCompile(`^(-?\d+)\.0+(\D|$)`)

@@ -1,8 +1,8 @@
 package human
 
 const (
-	maxTypos = 2  // letters that a mistyped word may be off
-	maxBytes = 64 // of a word: what is longer is no typo, and the comparison is quadratic
+	maxTypos = 2  // edits between a mistyped word and the candidate
+	maxBytes = 64 // of a word: longer input is no typo, and the comparison is quadratic
 )
 
 // Nearest returns the candidate that somebody probably meant to type: the fewest edits away from s, or "" if all

@@ -27,7 +27,7 @@ func checkStandIn(c *facts, found *findings) {
 	}
 }
 
-// checkMissing reports what the array did not.
+// checkMissing reports the numbers that the array did not return, and sources without usable counters.
 func checkMissing(c *facts, found *findings) {
 	for _, m := range c.Survey.Missing {
 		fix := ""
@@ -72,15 +72,14 @@ func checkStorageCPU(c *facts, found *findings) {
 	}
 }
 
-// bindsLoad reports whether the CPU of a node holds the load back: it is busy, and
-// the load is its work. Where the owner is known, a node that neither owns the
-// data nor has a path is busy for somebody else.
+// bindsLoad reports whether the CPU of a node limits the load: the node is busy, and with this load. If the owner is
+// known, a busy node that neither owns the data nor has a path works for others.
 func bindsLoad(nodes []measure.StorageNode, n measure.StorageNode) bool {
 	ownerKnown := slices.ContainsFunc(nodes, func(o measure.StorageNode) bool { return o.Owner && o.Source == n.Source })
 	return measure.AtLeastPermille(n.CPUPermille, cpuBusy) && (n.Owner || n.Entry || !ownerKnown)
 }
 
-// disagreement compares what the storage counted in one direction with what the clients did, in the
+// disagreement is a difference between the bytes of the storage and of the clients in one direction, in the
 // repetition with the largest difference.
 type disagreement struct {
 	source, direction string
@@ -89,8 +88,9 @@ type disagreement struct {
 	repetitions       []string
 }
 
-// checkArray compares the storage's bytes with the clients'. More are somebody
-// else's; fewer were answered on the way.
+// checkArray compares the bytes of the storage with those of the clients. If
+// the storage counted more, others used it; if it counted less, a cache
+// answered the rest.
 func checkArray(c *facts, found *findings) {
 	var all []disagreement
 	for _, s := range c.Repetitions {
@@ -111,7 +111,7 @@ func checkArray(c *facts, found *findings) {
 	}
 }
 
-// withDisagreement says the same of several repetitions once, with the worst.
+// withDisagreement merges a disagreement with the same one of other repetitions and keeps the worst numbers.
 func withDisagreement(all []disagreement, d disagreement) []disagreement {
 	i := slices.IndexFunc(all, func(o disagreement) bool {
 		return o.source == d.source && o.direction == d.direction && o.more == d.more
@@ -127,10 +127,10 @@ func withDisagreement(all []disagreement, d disagreement) []disagreement {
 	return all
 }
 
-// disagreements returns those of one repetition and source, over the seconds that the storage counted.
+// disagreements returns the disagreements of one repetition and source, over the seconds that the storage counted.
 func (c *facts) disagreements(s measure.RepetitionFacts, w runfile.StorageWindow) []disagreement {
 	uncounted := c.Plan.Database != nil && s.Total.Ops == 0
-	// The samples of a Prometheus are older than their time, which long windows forgive.
+	// Prometheus samples are older than their timestamps, which does not matter in long windows.
 	stale := w.Seconds < scrapedSeconds && c.IsPrometheus(w)
 	if stale || s.DurationMilliseconds <= 0 || uncounted {
 		return nil
@@ -160,13 +160,13 @@ func (c *facts) disagreements(s measure.RepetitionFacts, w runfile.StorageWindow
 	return found
 }
 
-// expected is what the storage should have counted, in bytes per second: the clients' rate, and the
-// least and most that agree with it.
+// expected is the rate that the storage should have counted, in bytes per second: the clients' rate, and the least
+// and most that agree with it.
 type expected struct{ rate, least, most float64 }
 
-// clientsDid returns what the clients did in one direction in the seconds of a storage window, from
-// their samples of these seconds. Without samples it uses their mean. The tolerance then grows by the
-// part of the repetition outside the window or without all clients, where the load may have differed.
+// clientsDid returns the bytes per second that the clients moved in one direction during a storage window, from their
+// samples of these seconds. Without samples it uses their mean. The tolerance then grows by the part of the
+// repetition outside the window or without all clients, where the load may have differed.
 func (c *facts) clientsDid(
 	s measure.RepetitionFacts, w runfile.StorageWindow, d *measure.Direction, kind measure.OpKind,
 ) expected {
@@ -181,7 +181,7 @@ func (c *facts) clientsDid(
 	return e
 }
 
-// sampledDid is what the clients did by their samples of these seconds.
+// sampledDid returns what the clients did during a storage window according to their samples.
 func (c *facts) sampledDid(
 	s measure.RepetitionFacts, w runfile.StorageWindow, kind measure.OpKind,
 ) (e expected, known bool) {
@@ -193,8 +193,8 @@ func (c *facts) sampledDid(
 	return e, known
 }
 
-// mayMiss says that the array may count less than the clients: reads that a cache of the client
-// answers, and the redo that a database writes to an export beside the volume that is counted.
+// mayMiss reports whether the array may count less than the clients: a client cache answers reads, and a database
+// writes redo to an export beside the counted volume.
 func (c *facts) mayMiss(kind measure.OpKind) bool {
 	if kind == measure.Writes {
 		return bench.OrZero(c.Plan.Database).RedoDirectory != ""
@@ -208,8 +208,8 @@ func (c *facts) mayMiss(kind measure.OpKind) bool {
 	return slices.ContainsFunc(found, func(f bench.Finding) bool { return f.Severity == bench.SeverityWarning })
 }
 
-// checkQoS compares the load with the ceiling of the volume. The ceiling counts operations of NFS, as the
-// clients do; the counters of a volume have others (LayerVolume), of the same bytes.
+// checkQoS compares the load with the QoS ceiling of the volume. The ceiling counts NFS operations, as the clients
+// do; the counters of a volume count other operations (LayerVolume) for the same bytes.
 func checkQoS(c *facts, found *findings) {
 	q := c.Volume.QoS
 	if q == nil {
@@ -238,18 +238,18 @@ func checkQoS(c *facts, found *findings) {
 	}
 }
 
-// capital makes the first letter upper case.
+// capital returns the words with an upper-case first letter.
 func capital(words string) string { return strings.ToUpper(words[:1]) + words[1:] }
 
-// place is where something of the array was, and how to see where it is.
+// place is the last known node of a volume or LIF, with functions that read its node.
 type place struct {
 	what, node string
-	here       func(runfile.StorageSample) string   // the node by a reading
-	seen       func(runfile.StorageWindow) []string // the nodes by a window, in order
+	here       func(runfile.StorageSample) string   // the node in a reading
+	seen       func(runfile.StorageWindow) []string // the nodes in a window, in order
 }
 
-// checkMoves follows the volume, and the LIFs in use, from the survey through the measured windows:
-// after a move, the numbers belong to another place.
+// checkMoves follows the volume, and the LIFs in use, from the survey through the measured windows: after a move, the
+// numbers belong to another node.
 func checkMoves(c *facts, found *findings) {
 	places := map[string][]*place{} // by source
 	for _, rep := range c.Repetitions {
@@ -266,7 +266,7 @@ func checkMoves(c *facts, found *findings) {
 	}
 }
 
-// places are the objects to follow, with their last places.
+// places returns the objects to follow, with their nodes before the run.
 func (c *facts) places(source string) []*place {
 	all := []*place{{
 		what: volumeName(c.Volume),

@@ -9,8 +9,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// checkCalibration says what the number of a calibration is good for, and
-// compares its runs.
+// checkCalibration says what the numbers of a calibration mean, and compares
+// its runs.
 func checkCalibration(c *facts, found *findings) {
 	plan := c.Plan.Workload.Calibrate
 	if plan == nil {
@@ -51,12 +51,12 @@ func (c *facts) finerLatency() string {
 	var wrong findings
 	checkServiceTime(c, &wrong)
 	if l == nil || len(wrong) > 0 {
-		return "" // finer, and wrong
+		return "" // the finer number is wrong
 	}
 	return " V$IOSTAT_FILE says " + human.Latency(l.MeanMicroseconds) + " over all levels of load."
 }
 
-// checkLimit reports a calibration whose IOPS are not within the latency.
+// checkLimit reports a calibration whose IOPS exceed the latency limit.
 func checkLimit(c *facts, found *findings, s measure.CalibrationSummary, limit int32) {
 	l := s.ActualLatencyMilliseconds
 	switch {
@@ -88,7 +88,8 @@ func checkCold(c *facts, found *findings) {
 		"run.warmupSeconds).", numbers)
 }
 
-// runFigures are the numbers of the runs of one step in order, and how to write them; none where a run has none.
+// runFigures returns the numbers of the runs of one step in order, with their name and unit; none if a run lacks its
+// number.
 func (c *facts) runFigures() (name, unit string, figures []float64) {
 	switch {
 	case c.Plan.Workload.Calibrate != nil:
@@ -113,7 +114,7 @@ func (c *facts) runFigures() (name, unit string, figures []float64) {
 	return "round with " + level(c.Overall.Step.Kind, c.Overall.Step.Users), "%.1f MB/s", figures
 }
 
-// checkPhases says where CPU and latencies are those of the whole call.
+// checkPhases reports CPU and latencies that cover the whole call instead of one phase.
 func checkPhases(c *facts, found *findings) {
 	if slices.ContainsFunc(c.Calibrations, func(s measure.Calibration) bool {
 		return !s.Warmup && s.MaxIOPS != nil && len(s.Phases) == 1 && s.Phases[0].Kind == runfile.StepCalibrate

@@ -9,7 +9,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// withLimits returns the capacity with what limits it; nil for other loads.
+// withLimits returns the capacity with its limits; nil for other loads.
 func (c *facts) withLimits() *measure.Capacity {
 	if c.Capacity == nil {
 		return nil
@@ -24,7 +24,7 @@ func (c *facts) withLimits() *measure.Capacity {
 	return &out
 }
 
-// limit names what limits the load at the capacity of a round within a bound.
+// limit returns the limit of the load at the capacity of a round within a bound.
 func (c *facts) limit(r measure.Search, b runfile.LatencyBound, rate int64) (by, reason string) {
 	levels := r.Around(rate)
 	for _, l := range []struct {
@@ -67,9 +67,9 @@ func busyStorage(s *measure.RepetitionFacts) []string {
 	return seen
 }
 
-// fullQueue reports that operations waited for a free I/O while the storage was as fast as at the
-// lowest rate. Little's law gives the time of an I/O from its start: when the maximum is
-// outstanding, it is that number divided by the rate.
+// fullQueue reports that operations waited for a free I/O while the storage was as fast as at the lowest rate. By
+// Little's law, the time of an I/O from its start is the number of outstanding I/Os divided by the rate, when that
+// number is at its maximum.
 func (c *facts) fullQueue(r measure.Search, s *measure.RepetitionFacts) []string {
 	waiting, ops := s.Late+s.Dropped, s.Total.Ops+s.Dropped
 	lowest := r.At(0)

@@ -1,10 +1,10 @@
 package judge
 
-// check looks for findings of one subject.
+// check adds the findings of one subject.
 type check func(c *facts, found *findings)
 
-// checks are those that a result can be asked: any result, one that measured something, and one of a database.
-// Findings of one code and severity are shown in the order of their checks.
+// checks returns the checks that apply to the result: some apply to every result, others only to measured results or
+// to databases. Findings of one code and severity are shown in the order of their checks.
 func (c *facts) checks() []check {
 	all := []check{
 		checkEnd, checkProtocol, checkDirectNFS, checkFilesystem, checkHomes, checkMTU, checkClocks, checkCollection,

@@ -49,7 +49,7 @@ func (c *facts) busyClient(cpu measure.ClientCPU) []string {
 	return seen
 }
 
-// checkClientCache looks for reads that never left the client.
+// checkClientCache looks for reads that the client's cache answered.
 func checkClientCache(c *facts, found *findings) {
 	if !c.Kernel() {
 		return // the user-space client has no cache
@@ -57,7 +57,7 @@ func checkClientCache(c *facts, found *findings) {
 	read := bench.OrZero(c.Overall.Read).Bytes
 	if c.Overall.Mount.Known {
 		checkPageCache(c.Overall, found, int64(float64(read)*c.Overall.Mount.Least))
-		return // the counters prove it, in one way or the other
+		return // the counters decide
 	}
 	if c.Plan.Database != nil {
 		return // the loader does not know what a database does with its mount
@@ -86,9 +86,9 @@ func checkPageCache(s *measure.RepetitionFacts, found *findings, read int64) {
 	}
 }
 
-// checkServerCache: a cache of the storage cannot be seen from here, only
-// suspected. A working set that is small and was read again says that a cache
-// could have served it; a latency that no disk has says that it did.
+// checkServerCache looks for signs of a storage cache, which cannot be observed
+// from here. A small working set that was read repeatedly could have been
+// served by a cache; a latency below that of any disk shows that it was.
 func checkServerCache(c *facts, found *findings) {
 	s := c.Overall
 	if s.Read == nil || s.Read.Latency == nil || s.Read.Latency.MeanOnly {
@@ -113,10 +113,10 @@ func checkServerCache(c *facts, found *findings) {
 func checkTime(c *facts, found *findings) {
 	seconds := float64(c.Overall.DurationMilliseconds) / 1000
 	if c.Capacity != nil {
-		seconds = c.SearchSeconds() // a search keeps its levels as short as their percentiles allow
+		seconds = c.SearchSeconds() // a search limits its levels to the length that their percentiles need
 	}
 	switch {
-	case c.Overall.IsOf(runfile.StepCalibrate): // takes as long as Oracle wants
+	case c.Overall.IsOf(runfile.StepCalibrate): // Oracle determines its duration
 	case seconds < tooShortWarnSeconds:
 		found.warn(TooShort, "Only %.0f s were measured. Bursts, caches and credits of the storage can falsify windows "+
 			"below %d s. Use 60 s or more, 300 s for writes.", seconds, tooShortWarnSeconds)
@@ -124,7 +124,7 @@ func checkTime(c *facts, found *findings) {
 		found.info(TooShort, "%.0f s were measured. Use 60 s or more for numbers to compare, 300 s for writes.", seconds)
 	}
 	for _, s := range c.Repetitions {
-		// A calibration cannot be steady: it has loads of two kinds. Nor can a level above the capacity;
+		// A calibration cannot be steady: it has loads of two kinds. A level above the capacity cannot be steady either;
 		// checkCapacity checks the levels below.
 		if f := s.Steadiness; f.Known && !f.Steady && !s.IsOf(runfile.StepCalibrate) && !s.IsOf(runfile.StepRate) {
 			found.warn(NotSteady, "Repetition %s was not steady: throughput deviated by %s from its mean and drifted by "+
@@ -144,7 +144,7 @@ func stepText(permille int32) string {
 
 func checkPace(c *facts, found *findings) {
 	if c.Capacity != nil {
-		return // a search exceeds the possible pace on purpose
+		return // a search exceeds the possible rate on purpose
 	}
 	switch ops, late, dropped := c.Pace(); {
 	case dropped > 0:
@@ -156,8 +156,9 @@ func checkPace(c *facts, found *findings) {
 	}
 }
 
-// checkForeignLoad looks for others in the idle baseline before a repetition.
-// Under load, what the storage moved beyond the clients is ArrayDisagrees.
+// checkForeignLoad looks for other load in the idle baseline before a
+// repetition. Under load, ArrayDisagrees reports what the storage moved beyond
+// the clients.
 func checkForeignLoad(c *facts, found *findings) {
 	for _, s := range c.Repetitions {
 		var seen []string
@@ -194,7 +195,7 @@ func checkForeignMount(c *facts, found *findings) {
 	}
 }
 
-// foreignIn says what in an idle baseline is much beside the load.
+// foreignIn returns the values of an idle baseline that are large compared with the load.
 func foreignIn(w measure.Idle, load measure.Direction) (seen []string) {
 	limit := max(foreignBytesPerSecond, load.ByteRate*foreignShare/1000)
 	for _, i := range w.Interfaces {
@@ -215,7 +216,7 @@ func foreignIn(w measure.Idle, load measure.Direction) (seen []string) {
 	return seen
 }
 
-// checkVariation compares what was repeated.
+// checkVariation compares the repetitions.
 func checkVariation(c *facts, found *findings) {
 	high := func(v *int32) bool { return v != nil && *v > variationHigh }
 	const todo = "(coefficient of variation). Find what differs between them before you compare the numbers with " +

@@ -8,9 +8,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// checkClocks names the clients whose clocks differ from the API server's, and an array whose clock
-// differs from that of the machine that surveyed it. An array
-// divides its counts by its own seconds, so only its times are wrong.
+// checkClocks names the clients whose clocks differ from the API server's, and an array whose clock differs from that
+// of the machine that surveyed it. An array divides its counts by its own seconds, so only its timestamps are wrong.
 func checkClocks(c *facts, found *findings) {
 	skew := func(offset *time.Duration, whose, others, why string) {
 		if offset == nil || offset.Abs() < measure.ClockSkewed {
@@ -26,7 +25,7 @@ func checkClocks(c *facts, found *findings) {
 	skew(measure.Duration(c.Survey.ClockOffsetMilliseconds), "The clock of the array", "the machine that surveyed it",
 		"each rate uses one clock only, but the times in the logs of the array do not match those of the clients")
 	for _, cl := range c.Clients {
-		if offset := cl.ClockOffset; offset != nil { // of the API server
+		if offset := cl.ClockOffset; offset != nil { // from the API server
 			skew(new(-*offset), fmt.Sprintf("Client %d: the clock of %s", cl.Index, cl.Node), "the API server",
 				"clients start by a signal, but the times of its samples do not match the logs of the storage")
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// dataWords say what all clients found when they checked what they read, and what they had written. Each reads back
-// its own files; one that breaks off before that reads back nothing.
+// dataWords describes the results of all clients' checks of the data that they read and of the data that they had
+// written. Each client reads back its own files; a client that ends early reads back nothing.
 func dataWords(clients []measure.Client) string {
 	var all runfile.Verification
 	known := false
@@ -62,7 +62,7 @@ func dataWords(clients []measure.Client) string {
 	return strings.Join(parts, "; ")
 }
 
-// readNothingBack names the clients that wrote and broke off before they read back.
+// readNothingBack names the clients that wrote, but ended before they read back.
 func readNothingBack(clients []measure.Client) (names []string) {
 	for _, c := range clients {
 		if c.Wrote && bench.OrZero(c.Verification).BlocksChecked == 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// checkDirectNFS tells why Direct NFS did not carry the load: where the kernel
-// did so without a word, or where the loader saw it before.
+// checkDirectNFS reports why Direct NFS did not carry the load: Oracle fell
+// back to the kernel without a message, or the loader found the reason before.
 func checkDirectNFS(c *facts, found *findings) {
 	if !bench.OrZero(c.Plan.Database).DirectNFS {
 		return
@@ -33,7 +33,7 @@ func checkDirectNFS(c *facts, found *findings) {
 	}
 }
 
-// whyInactive is what the container of the database saw of it.
+// whyInactive returns the likely reasons, from the container of the database.
 func (c *facts) whyInactive() string {
 	var why []string
 	for _, o := range c.Oracles {
@@ -61,7 +61,8 @@ func (c *facts) whyInactive() string {
 	return "Most likely: " + listed(why) + "."
 }
 
-// checkOranfstab: Oracle finds mounts by itself, too, with one path and NFSv3.
+// checkOranfstab reports an oranfstab that Oracle did not use. Without one Oracle finds mounts by itself, with one
+// path and NFSv3.
 func checkOranfstab(c *facts, found *findings) {
 	label := c.Plan.Engine.Server
 	if !c.Plan.Database.DirectNFS || label == "" || len(c.Database.Servers) == 0 {
@@ -90,8 +91,8 @@ func checkOranfstab(c *facts, found *findings) {
 		"export and mount are those of the kernel; then restart the instance.", label, listed(other))
 }
 
-// checkTrunking: NetApp says that Oracle's client has one path for each export
-// with NFSv4.1, for the server does not trunk.
+// checkTrunking reports several paths with NFSv4. According to NetApp, Oracle's
+// client then uses one path per export, because the server does not trunk.
 func checkTrunking(c *facts, found *findings) {
 	version := c.Plan.Engine.NFSVersion
 	if n := len(c.Declared); c.Plan.Database.DirectNFS && n > 1 && version != bench.NFSv3 && version != "" {
@@ -109,8 +110,8 @@ func checkTimeUnit(c *facts, found *findings) {
 	}
 }
 
-// checkServiceTime looks for service times that cannot be: pNFS of Oracle 12.2
-// reports 19 µs where 350 are spent.
+// checkServiceTime looks for impossible service times: pNFS of Oracle 12.2
+// reports 19 µs for reads that take 350.
 func checkServiceTime(c *facts, found *findings) {
 	for _, w := range c.Overall.Databases {
 		count, micros := measure.SmallReads(w)
@@ -131,14 +132,14 @@ func checkServiceTime(c *facts, found *findings) {
 	}
 }
 
-// implausible says why a mean of microseconds cannot be so; empty when it can.
+// implausible returns why a mean in microseconds cannot be right; empty if it can.
 func (c *facts) implausible(w runfile.OracleWindow, mean float64) string {
 	below := func(other float64) bool { return mean*1000 < other*latencyAgrees }
 	waits, us := measure.EventOf(w, measure.EventSequentialRead)
 	if took := float64(us) / float64(waits); waits >= latencyWaits && below(took) {
 		return fmt.Sprintf("%s took %s in V$SYSTEM_EVENT", measure.EventSequentialRead, human.Latency(took))
 	}
-	// The storage's mean is of all reads: it compares only where all are small.
+	// The storage's mean covers all reads, so it is comparable only if all reads are small.
 	if array := c.Overall.Storage.MeanLatencyMicroseconds; array != nil && c.RandomReads() && below(float64(*array)) {
 		return "the storage itself took " + human.Latency(*array)
 	}
@@ -152,12 +153,11 @@ func (c *facts) implausible(w runfile.OracleWindow, mean float64) string {
 	return ""
 }
 
-// checkBatches: a wait for a batch of blocks is not the latency of a read, and the
-// reads outside of batches are only a part of the load.
+// checkBatches reports random reads in batches: a wait for a batch is not the latency of a read, and the reads
+// outside of batches are only a part of the load.
 //
-// Oracle does not count the blocks of batches. They are estimated: the blocks that were
-// read into the buffer cache without a wait of their own, limited by what the batches can
-// hold. Without waits for batches there are none.
+// Oracle does not count the blocks of batches. The estimate is the number of blocks that were read into the buffer
+// cache without a wait of their own, limited by the capacity of the batches. Without waits for batches it is zero.
 func checkBatches(c *facts, found *findings) {
 	if !c.RandomReads() {
 		return
@@ -188,7 +188,7 @@ func checkBatches(c *facts, found *findings) {
 	}
 }
 
-// refusedDefaults are those that would have kept reads single.
+// refusedDefaults returns the refused parameters that would have prevented batches.
 func (c *facts) refusedDefaults() (names []string) {
 	for _, o := range c.Oracles {
 		for _, p := range o.Parameters {
@@ -200,7 +200,7 @@ func (c *facts) refusedDefaults() (names []string) {
 	return names
 }
 
-// checkScan: a scan by way of the buffer cache reads less, and in smaller pieces.
+// checkScan reports scans through the buffer cache, which read less, and in smaller pieces.
 func checkScan(c *facts, found *findings) {
 	if bench.OrZero(c.Plan.Workload.SLOB).Access != bench.SLOBFullTableScan {
 		return
@@ -222,11 +222,11 @@ func checkScan(c *facts, found *findings) {
 	}
 }
 
-// fewScans is how many scans of each session make those at the ends of a window a small part of it.
+// fewScans is the number of scans per session from which the scans at the ends of a window hardly matter.
 const fewScans = 10
 
-// checkStatements reports a window in which each session ended few scans: what Oracle counts when a
-// call ends is then of other times.
+// checkStatements reports a window in which each session ended few scans: statistics that Oracle counts at the end of
+// a call then belong to other times.
 func checkStatements(c *facts, found *findings) {
 	s := c.Plan.Workload.SLOB
 	if s == nil || s.Access != bench.SLOBFullTableScan || s.Kit != nil || s.TableBytes() <= 0 {
@@ -244,9 +244,9 @@ func checkStatements(c *facts, found *findings) {
 			"make run.durationSeconds larger or scanTableSize smaller.", scans)
 }
 
-// checkBufferCache: random reads of a table that fits the buffer cache are
-// answered from memory, and hardly load the storage. An update looks at a block
-// more than once, and at undo.
+// checkBufferCache reports random reads that the buffer cache answered: a table
+// that fits the cache hardly loads the storage. An update also reads a block
+// more than once, and reads undo.
 func checkBufferCache(c *facts, found *findings) {
 	if !c.RandomReads() {
 		return
@@ -273,7 +273,7 @@ func checkBufferCache(c *facts, found *findings) {
 	}
 }
 
-// checkParameters compares init parameters with what was asked for.
+// checkParameters compares init parameters with the requested values.
 func checkParameters(c *facts, found *findings) {
 	var differ []string
 	for _, o := range c.Oracles {
@@ -289,7 +289,7 @@ func checkParameters(c *facts, found *findings) {
 	}
 }
 
-// checkInstances compares what the instances of a RAC read.
+// checkInstances compares the bytes that the instances of a RAC read.
 func checkInstances(c *facts, found *findings) {
 	sums, total := map[string]float64{}, 0.0
 	for _, o := range c.Oracles {

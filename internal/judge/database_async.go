@@ -6,12 +6,12 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 )
 
-// flattered says what a run of the kernel's client without asynchronous I/O cannot be used for.
+// flattered says why a run of the kernel's client without asynchronous I/O is no basis for comparison.
 const flattered = "Direct NFS needs no asynchronous I/O of the kernel: compared with this run, it looks better than " +
 	"it is."
 
-// checkAsync looks for data files without asynchronous I/O, and for a kernel that
-// gave none.
+// checkAsync looks for data files without asynchronous I/O, and for a kernel
+// that had none left.
 func checkAsync(c *facts, found *findings) {
 	direct := c.Plan.Database.DirectNFS
 	if files := c.SyncFiles(); len(files) > 0 {
@@ -30,8 +30,8 @@ func checkAsync(c *facts, found *findings) {
 	}
 }
 
-// checkAsyncLimit: at the limit a process that starts gets no asynchronous I/O, and
-// reads one block at a time, or fails.
+// checkAsyncLimit reports asynchronous I/O near the limit of the kernel: a process that starts at the limit gets
+// none, and reads one block at a time, or fails.
 func checkAsyncLimit(c *facts, found *findings) {
 	most, _ := c.AsyncIO()
 	if most == nil || most.Limit <= 0 || float64(most.Requests)*1000 < float64(most.Limit)*asyncUsed {
@@ -47,7 +47,7 @@ func checkAsyncLimit(c *facts, found *findings) {
 		"3145728 on the node (sysctl). %s", most.Requests, most.Limit, hint)
 }
 
-// asyncText is the sentence about asynchronous I/O in the evidence.
+// asyncText returns the sentence about asynchronous I/O for the evidence.
 func (c *facts) asyncText() string {
 	most, idle := c.AsyncIO()
 	if most == nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// OtherWaits reports whether a line of a report counted other waits than V$SYSTEM_EVENT did in the window.
+// OtherWaits reports whether the waits in a line of a report differ from those of V$SYSTEM_EVENT in the window.
 func OtherWaits(row runfile.AWRRow, e runfile.OracleEvent) bool {
 	off := math.Abs(float64(row.Waits-e.Waits)) - float64(row.WaitsRounding)
 	return row.Event == e.Name && off*1000 > float64(e.Waits)*reportDiffers
 }
 
-// checkReport holds the report of the user's own SLOB kit against V$SYSTEM_EVENT, by the reads that sessions waited
-// for. A report has the foreground waits of one instance between its own snapshots.
+// checkReport compares the report of the user's SLOB kit with V$SYSTEM_EVENT, by the waits for reads. A report covers
+// the foreground waits of one instance between its own snapshots.
 func checkReport(c *facts, found *findings) {
 	for _, rep := range c.Repetitions {
 		for _, w := range rep.Databases {
@@ -62,7 +62,7 @@ func (c *facts) whyOther() string {
 	return "it covers another time"
 }
 
-// rangeText is a mean between two numbers of microseconds.
+// rangeText formats a mean between two numbers of microseconds.
 func rangeText(low, high float64) string {
 	if low <= 0 {
 		return "less than " + human.Latency(high)

@@ -10,16 +10,16 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// uncounted is how much of the users' time in a window may be missing or too much in the views: a wait counts when it
-// ends, the second reading of the views is late under load, and foreground sessions include the one that reads them and
+// uncounted returns how much of the users' time in a window the views may miss or add: a wait counts when it ends,
+// the second reading of the views is late under load, and foreground sessions include the session that reads them and
 // those of jobs.
 func uncounted(t measure.SessionTime, s measure.Summary) time.Duration {
 	return t.Length/othersWait + time.Duration(s.Clients*s.Step.Users)*edgeMilliseconds*time.Millisecond
 }
 
-// checkForeignReads holds what the sessions of the load read against what the database did.
+// checkForeignReads compares the bytes that the sessions of the load read with those of the whole database.
 func checkForeignReads(c *facts, found *findings) {
-	// In a container, only the run uses the database. CALIBRATE_IO reports its own reads.
+	// In a container only the run uses the database. CALIBRATE_IO reports its own reads.
 	if c.External() && c.Plan.Workload.SLOB != nil && slices.ContainsFunc(c.Databases, func(w runfile.OracleWindow) bool {
 		return w.OwnReadBytes == nil
 	}) {
@@ -67,7 +67,7 @@ func checkUserTime(c *facts, found *findings) {
 		return // users may be idle, or wait for reads that began earlier
 	}
 	if len(c.busyClient(c.Overall.ClientCPU)) > 0 || c.SeveralInstances() || c.Overall.Read == nil || c.waitsAsStorage() {
-		return // users may wait for a processor, also of one of several instances, which no view counts
+		return // users may also wait for a processor of one of several instances, which no view counts
 	}
 	t, known := c.SessionTimeOf(*c.Overall)
 	accounted := (t.Waited + t.Working).Seconds()
@@ -80,8 +80,8 @@ func checkUserTime(c *facts, found *findings) {
 		accounted/t.All.Seconds()*100, human.Latency(float64(t.All.Microseconds())/float64(c.Overall.Read.Ops)))
 }
 
-// waitsAsStorage reports whether the waits for reads are as long as the reads of the storage: then
-// the views do not count too little.
+// waitsAsStorage reports whether waits for reads are as long as the reads of the storage. If they are, the views do
+// not count too little.
 func (c *facts) waitsAsStorage() bool {
 	array := c.Overall.Storage.MeanLatencyMicroseconds
 	if array == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// checkWaits looks for waits that show that the database, not its storage, was the limit. It adds
-// them up: several short waits cost as much as a long one.
+// checkWaits looks for waits that show that the database, not its storage, was the limit. It adds up the waits:
+// several short ones cost as much as a long one.
 func checkWaits(c *facts, found *findings) {
 	sum, parts, advice := int64(0), []string(nil), ""
 	for _, w := range c.Database.Waits { // the longest first
@@ -35,23 +35,23 @@ func checkWaits(c *facts, found *findings) {
 		"storage may give more than was measured. %s", human.Share(sum), listed(parts), advice)
 }
 
-// perhapsStorage reports waits that small logs or too few writers cause. Slow storage causes a few
-// percent of them, too.
+// perhapsStorage reports whether small logs or too few writers can cause a wait. Slow storage causes a few percent of
+// such waits, too.
 func perhapsStorage(name string) bool {
 	return strings.HasPrefix(name, "log file switch") || name == "free buffer waits" || name == "write complete waits"
 }
 
-// forStorage reports waits for other processes that do I/O, whatever their Oracle class: the writers of
-// logs and blocks, the control file, and another instance that grants the read of a block from storage.
+// forStorage reports whether a wait is for another process that does I/O, whatever its Oracle class: the writers of
+// logs and blocks, the control file, or another instance that grants the read of a block from storage.
 func forStorage(name string) bool {
 	return regexp.MustCompile(`^(log buffer space|checkpoint completed|rdbms ipc reply|flashback buf free by RVWR|` +
 		`enq: (KO|RO|CF) .*|gc .*(grant|disk|multi block).*)$`).MatchString(name)
 }
 
-// notStorage returns the advice for a wait that is not for storage; empty for all others. It follows
-// Oracle's classes: in Configuration a resource of the database is too small, Scheduler is its resource
-// manager, in Concurrency and Application sessions wait for each other, Cluster is the other instances.
-// Other is mixed, so only its latches count. For a calibration, waits in the remaining classes are unclear.
+// notStorage returns the advice for a wait that is not for storage; empty for all others. It follows Oracle's
+// classes: Configuration means that a resource of the database is too small, Scheduler its resource manager,
+// Concurrency and Application waits of sessions for each other, Cluster waits for other instances. Other is mixed, so
+// only its latches count. For a calibration, waits in the remaining classes are unclear.
 func (c *facts) notStorage(w measure.DatabaseWait) string {
 	if forStorage(w.Name) {
 		return ""

@@ -10,17 +10,17 @@ import (
 
 // defect is a published defect of Direct NFS.
 type defect struct {
-	numbers string // of Oracle
+	numbers string // Oracle's bug numbers
 	what    string
-	// The release updates that have it: of each release from one to another, both included.
+	// The affected release updates of each release: from and to, both included.
 	updates map[int][2]int
 	nfs4    bool // over NFSv4 only
 	fixed   string
 	source  string
-	data    bool // data can be wrong
+	data    bool // data can be corrupted
 }
 
-// defects are those that are public. Oracle's own list is MOS 1495104.1, which needs a login.
+// defects returns the public defects. Oracle's own list is MOS 1495104.1, which needs a login.
 func defects() []defect {
 	const netApp = "NetApp's documentation of Oracle databases"
 	return []defect{
@@ -47,7 +47,8 @@ func defects() []defect {
 
 const newest = 1 << 30 // any later release update
 
-// releaseUpdate reads a full version: V$INSTANCE has no update before 18, and V$VERSION has it in BANNER_FULL.
+// releaseUpdate returns the release and update of a full version. V$INSTANCE has no update before 18; V$VERSION has
+// it in BANNER_FULL.
 func releaseUpdate(o runfile.Oracle) (release, update int, known bool) {
 	m := regexp.MustCompile(`\bVersion (\d+)\.(\d+)\.`).FindStringSubmatch(o.Banner)
 	if m == nil {
@@ -61,7 +62,7 @@ func releaseUpdate(o runfile.Oracle) (release, update int, known bool) {
 // baseUpdate is the first public update of releases 18 to 21.
 const baseUpdate = 3
 
-// checkRelease looks for defects of Direct NFS, and for a release that nobody has patched.
+// checkRelease looks for defects of Direct NFS, and for a release without any update.
 func checkRelease(c *facts, found *findings) {
 	const all = "Oracle lists all in MOS 1495104.1."
 	d := c.Plan.Database

@@ -9,7 +9,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// checkEmbedded says what a number of the embedded server is good for.
+// checkEmbedded says what the numbers of the embedded server mean.
 func checkEmbedded(c *facts, found *findings) {
 	for _, s := range c.Plan.Collect.Sources {
 		if s.Kind == runfile.SourceEmbedded {
@@ -19,7 +19,7 @@ func checkEmbedded(c *facts, found *findings) {
 	}
 }
 
-// checkEnd looks at how the run ended.
+// checkEnd reports how the run ended.
 func checkEnd(c *facts, found *findings) {
 	for _, cl := range c.Clients {
 		switch {
@@ -75,7 +75,7 @@ func checkCollection(c *facts, found *findings) {
 		found.info(NotCollected, "The latency histogram cannot be read (%s); latency is unknown. Use the nfsbench that "+
 			"wrote the file.", problem)
 	}
-	silent := map[string]bool{} // sources without any window, which ArrayMetricsPartial reports
+	silent := map[string]bool{} // sources without any window: ArrayMetricsPartial reports them
 	for _, s := range c.Silent {
 		silent[s.Source] = s.Repetitions == len(c.Shown())
 	}
@@ -105,7 +105,7 @@ func checkErrors(c *facts, found *findings) {
 	}
 }
 
-// checkRounds looks for steps and repetitions that are missing.
+// checkRounds reports missing steps and repetitions.
 func checkRounds(c *facts, found *findings) {
 	want, n, what := int(c.Plan.Schedule.Repetitions), len(c.Repetitions), "repetitions"
 	switch slob := c.Plan.Workload.SLOB; {

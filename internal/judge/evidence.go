@@ -11,19 +11,19 @@ import (
 	"github.com/nfsbench/nfsbench/internal/measure"
 )
 
-// Evidence says which protocol was seen under load.
+// Evidence describes the protocol that was observed under load.
 type Evidence struct {
-	Verified *bool  `json:"verified,omitempty"` // nil: there is nothing to see it by
+	Verified *bool  `json:"verified,omitempty"` // nil: no observation is possible
 	Observed string `json:"observed,omitempty"` // such as "DirectNFS NFSv3 over 2 of 2 paths"
 	Message  string `json:"message"`
-	// Mismatch: what was declared was not what carried the load.
+	// Mismatch reports that something else than the declared protocol carried the load.
 	Mismatch bool `json:"mismatch,omitempty"`
 	// Doubted reports proof that something else carried a part of the load.
 	Doubted bool `json:"doubted,omitempty"`
 }
 
-// evidence looks at what carried the load: the channels of Direct NFS, the mount
-// of the kernel, or all that a database has seen.
+// evidence determines what carried the load from the channels of Direct NFS,
+// the mount of the kernel, or everything that a database observed.
 func (c *facts) evidence() Evidence {
 	switch {
 	case c.Overall != nil && c.Plan.Database != nil && len(c.Databases) > 0:
@@ -45,7 +45,7 @@ func (c *facts) directEvidence() Evidence {
 	for _, p := range s.Paths {
 		bytes += p.Bytes()
 		if p.Role == bench.PathDataServer {
-			layouts += p.Bytes() // one that is down is a ChannelLost
+			layouts += p.Bytes() // ChannelLost covers a path that is down
 			continue
 		}
 		paths++
@@ -88,7 +88,7 @@ func (c *facts) directEvidence() Evidence {
 		joined)
 }
 
-// redirection says on which nodes of the array metadata and data went, where that is known.
+// redirection names the array's nodes that metadata and data went to, if known.
 func redirection(shares []measure.PathShare) string {
 	node := func(p measure.PathShare) string { return p.Node }
 	metadata := listed(measure.Distinct(measure.ByRole(shares, ""), node))
@@ -99,7 +99,7 @@ func redirection(shares []measure.PathShare) string {
 	return fmt.Sprintf(" Metadata went to node %s, and data to node %s.", metadata, data)
 }
 
-// observedPaths says in words what carried the load.
+// observedPaths describes what carried the load.
 func observedPaths(s measure.Summary, version string, up, paths int) string {
 	servers := dataServers(s)
 	if servers > 0 {
@@ -121,21 +121,21 @@ func observedPaths(s measure.Summary, version string, up, paths int) string {
 	return fmt.Sprintf("DirectNFS %s over %s", orUnknown(version), over)
 }
 
-// edgePermille is the part of a window that channels and mounts may miss, because their counters
-// are not read exactly when it begins or ends. It is a larger share of a short window. If the
-// loader had to wait for a processor, it measured the delay.
+// edgePermille returns the part of a window that channels and mounts may miss, because their counters are not read
+// exactly at its beginning and end. In a short window the share is larger. If the loader had to wait for a processor,
+// it measured the delay.
 func edgePermille(s measure.Summary) float64 {
 	waited := float64(s.EdgeMilliseconds) / float64(max(s.DurationMilliseconds, 1))
 	return windowEdge(s) + min(waited, mostEdge)*1000
 }
 
-// windowEdge is the usual tolerance, in permille of the window.
+// windowEdge returns the usual tolerance, in permille of the window.
 func windowEdge(s measure.Summary) float64 {
 	return min(edgeMilliseconds/float64(max(s.DurationMilliseconds, 1)), 0.1) * 1000
 }
 
-// leastMoved is the minimum permille of the load that a mount must move in the time of its counters. If
-// that is not the whole window, the machine was busy, and the load may have been faster in the rest.
+// leastMoved returns the minimum permille of the load that a mount must move in the time of its counters. If the
+// counters cover less than the whole window, the machine was busy, and the load may have been faster in the rest.
 func leastMoved(s measure.RepetitionFacts) float64 {
 	return clientCacheShare - edgePermille(s.Summary) - (1-s.Mount.Least)*1000
 }
@@ -193,8 +193,8 @@ func (e Evidence) yes(format string, args ...any) Evidence {
 	return e
 }
 
-// differs compares what was declared with what was seen; what is not known
-// does not differ. NFSv4 and NFSv4.0 are one version.
+// differs reports whether the observed version differs from the declared one.
+// An unknown version does not differ. NFSv4 and NFSv4.0 are the same version.
 func differs(declared bench.NFSVersion, seen string) bool {
 	if seen == "NFSv4" {
 		seen = string(bench.NFSv40)

@@ -11,23 +11,23 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// statement is what an observation says about the protocol.
+// statement is the meaning of an observation for the protocol.
 type statement int
 
 const (
-	silent     statement = iota // nothing is known from it
-	agrees                      // with what was declared
+	silent     statement = iota // shows nothing
+	agrees                      // the declared protocol carried the load
 	doubts                      // something else carried a part of the load
-	denies                      // something else carried it
+	denies                      // something else carried the load
 	incomplete                  // not all declared paths were used
 )
 
-// observation is what one source shows about the protocol under load.
+// observation is the evidence of one source about the protocol under load.
 type observation struct {
 	says statement
-	text string // the source, and what it shows
-	// proof: this source alone proves what carried the load, or that something else carried a part of
-	// it. Other sources can agree although the load went elsewhere.
+	text string // the source and its evidence
+	// proof reports that this source alone proves what carried the load, or that something else carried a part of it.
+	// Other sources can agree although the load went elsewhere.
 	proof bool
 }
 
@@ -43,7 +43,7 @@ func (c *facts) databaseEvidence() Evidence {
 	})
 }
 
-// weigh combines what the observations say: one that denies outweighs all.
+// weigh combines the observations. An observation that denies outweighs all others.
 func (e Evidence) weigh(all []observation) Evidence {
 	said, proven := map[statement][]string{}, map[statement]bool{}
 	for _, o := range all {
@@ -148,8 +148,8 @@ func (c *facts) channelObservation() observation {
 		len(s.Paths)), proof: true}
 }
 
-// statsObservation compares the bytes of the client with those of the database. A
-// process that ends takes its counters along, so fewer bytes say nothing.
+// statsObservation compares the bytes of the client with those of the database.
+// The counters of a process disappear when it ends, so fewer bytes say nothing.
 func (c *facts) statsObservation() observation {
 	const view = "V$DNFS_STATS"
 	carried, all, known := 0.0, 0.0, false
@@ -178,7 +178,7 @@ func (c *facts) statsObservation() observation {
 	}
 }
 
-// mountObservation: with Direct NFS the kernel's mount of the same volume is idle.
+// mountObservation checks that the kernel's mount of the same volume is idle, as it is with Direct NFS.
 func (c *facts) mountObservation() observation {
 	m, wanted := c.Overall.Mount, float64(c.Overall.Total.Bytes)*c.Overall.Mount.Most
 	if !m.Known || wanted <= 0 {
@@ -190,7 +190,7 @@ func (c *facts) mountObservation() observation {
 	case share <= mountFlat:
 		return observation{says: agrees, text: "mountstats (flat)"}
 	case moved*1000 <= foreignBytesPerSecond*m.Most*float64(c.Overall.DurationMilliseconds):
-		// Trace files have this size whatever the load is.
+		// Trace files reach this size whatever the load is.
 		return observation{says: silent, text: fmt.Sprintf("mountstats (%.1f %% of a small load)", share/10)}
 	}
 	says := denies
@@ -201,8 +201,7 @@ func (c *facts) mountObservation() observation {
 	return observation{says: says, text: text, proof: true}
 }
 
-// connectionObservation looks for a connection of the pod to each path: the kernel's
-// are those of the node.
+// connectionObservation looks for a connection of the pod to each path. The kernel's connections belong to the node.
 func (c *facts) connectionObservation() observation {
 	var remotes []string
 	for _, w := range c.Databases {
@@ -223,8 +222,8 @@ func (c *facts) connectionObservation() observation {
 	return observation{says: agrees, text: "TCP connections of the pod"}
 }
 
-// alertObservation: the alert log says that the library is loaded and what it tries to mount, not that it
-// is used.
+// alertObservation reads the alert log. It shows that the library is loaded and which mounts it tries, but not that
+// Direct NFS is used.
 func (c *facts) alertObservation() observation {
 	const file = "oranfstab"
 	for _, o := range c.Oracles {
@@ -244,7 +243,7 @@ func (c *facts) alertObservation() observation {
 	return observation{says: silent, text: "the alert log"}
 }
 
-// observedDirect is the protocol in words.
+// observedDirect describes the protocol.
 func (c *facts) observedDirect() string {
 	if share, known := c.AccessShare(measure.MethodDirectNFS); known && share < protocolShare {
 		return strings.TrimSpace("Kernel " + c.SeenVersion())
@@ -260,7 +259,7 @@ func (c *facts) observedDirect() string {
 	return fmt.Sprintf("%s over %d of %d paths", text, len(measure.Filtered(paths, measure.PathShare.Carried)), len(paths))
 }
 
-// databaseKernelEvidence: what the mount says, unless the database says that it
+// databaseKernelEvidence uses the mount, unless the database reports that it
 // used its own client.
 func (c *facts) databaseKernelEvidence() Evidence {
 	own, known := c.AccessShare(measure.MethodOS)
@@ -284,9 +283,9 @@ func (c *facts) databaseKernelEvidence() Evidence {
 	return e
 }
 
-// arrayObservation uses the array's list of connected clients: who used the volume over which address with
-// which protocol. It proves nothing alone, because the kernel's mount beside Direct NFS is a client too.
-// It never denies, because an array forgets idle clients late. It is empty if no array has such a list.
+// arrayObservation uses the array's list of connected clients, with their addresses and protocols. It proves nothing
+// alone, because the kernel's mount beside Direct NFS is a client too. It never denies, because an array keeps idle
+// clients in its list for long. It is empty if no array has such a list.
 func (c *facts) arrayObservation() observation {
 	if !slices.ContainsFunc(c.Plan.Collect.Sources, func(s runfile.Source) bool { return s.Kind == runfile.SourceONTAP }) {
 		return observation{}
@@ -302,8 +301,8 @@ func (c *facts) arrayObservation() observation {
 	return observation{says: silent, text: list}
 }
 
-// arrayProtocol reports whether what ONTAP calls nfs3, nfs4, nfs4.1 or nfs4.2 is the
-// declared version; pNFS is NFSv4.1 or later there.
+// arrayProtocol reports whether ONTAP's nfs3, nfs4, nfs4.1 or nfs4.2 is the declared version. For ONTAP, pNFS is
+// NFSv4.1 or later.
 func arrayProtocol(seen string, declared bench.NFSVersion) bool {
 	switch declared {
 	case bench.PNFS:

@@ -4,11 +4,11 @@ import (
 	"github.com/nfsbench/nfsbench/internal/measure"
 )
 
-// facts are what the checks share: what was measured, and what judging needs beside it. Nothing writes to them after
-// newFacts.
+// facts holds the facts that the checks share: measure.Facts, and what judging adds. Nothing changes it after
+// newFacts returns.
 type facts struct {
 	*measure.Facts
 
-	limited  *measure.Capacity // the capacity, with what limits it; nil: no search
+	limited  *measure.Capacity // the capacity with its limits; nil: no search
 	protocol Evidence
 }

@@ -13,7 +13,7 @@ import (
 // Code names a kind of finding. Codes are stable: people script against them.
 type Code = string
 
-// The codes. docs/findings.md says what each means and what to do.
+// The codes. docs/findings.md explains each, and what to do.
 const (
 	VerificationFailed     Code = runfile.FailureVerify
 	ProtocolMismatch       Code = "ProtocolMismatch"
@@ -103,8 +103,8 @@ type effect struct {
 	codes            []Code
 }
 
-// effects is the table of all findings, in the order in which they are shown.
-// A finding that says that a correctly measured number is low leaves the run Valid.
+// effects returns the table of all findings, in the order in which they are shown. A finding that reports that a
+// correctly measured number is low leaves the run Valid.
 func effects() []effect {
 	info, warning, failure := rank(bench.SeverityInfo), rank(bench.SeverityWarning), rank(bench.SeverityError)
 	return []effect{
@@ -132,7 +132,7 @@ func effects() []effect {
 	}
 }
 
-// Codes are all codes, in the order in which findings are shown.
+// Codes returns all codes, in the order in which findings are shown.
 func Codes() []Code {
 	var codes []Code
 	for _, e := range effects() {
@@ -159,7 +159,7 @@ func ValidityOf(findings []bench.Finding) bench.Validity {
 	return v
 }
 
-// findings collects what the checks find.
+// findings collects the findings of the checks.
 type findings []bench.Finding
 
 func (fs *findings) fail(code Code, format string, args ...any) {
@@ -179,7 +179,7 @@ func (fs *findings) add(code Code, severity bench.Severity, format string, args 
 	*fs = measure.WithNew(*fs, bench.Finding{Code: code, Severity: severity, Message: fmt.Sprintf(format, args...)})
 }
 
-// warningIf is the severity of a finding that only sometimes matters.
+// warningIf returns the severity of a finding that matters only sometimes.
 func warningIf(matters bool) bench.Severity {
 	if matters {
 		return bench.SeverityWarning
@@ -187,7 +187,7 @@ func warningIf(matters bool) bench.Severity {
 	return bench.SeverityInfo
 }
 
-// sorted puts the gravest first and keeps the order of the table among equals.
+// sorted returns the findings by descending severity, and in the order of the table within a severity.
 func (fs findings) sorted() []bench.Finding {
 	order := Codes()
 	slices.SortStableFunc(fs, func(a, b bench.Finding) int {

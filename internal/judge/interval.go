@@ -18,13 +18,13 @@ func checkStalls(c *facts, found *findings) {
 		if of.Direction == nil {
 			continue
 		}
-		// The slow operations of a closed loop on a full line waited for the others, which used the line.
+		// On a full line, the slow operations of a closed loop waited for the others, which used the line.
 		if c.Overall.OpenLoopP99Microseconds != nil && measure.AtLeastPermille(of.WirePermille, wireSaturated) {
 			continue
 		}
 		median, slow, share := of.SlowTime(leastStallMicros)
 		if !measure.AtLeastPermille(share, slowTimeShare) {
-			continue // or not known, which NotCollected reports
+			continue // or unknown, which NotCollected reports
 		}
 		found.warn(Stalls, "%s of the time of all %s belongs to those that took more than %s, where the median is %s: "+
 			"something stops now and then. Without these stalls the numbers are better by about this share. Look at the "+
@@ -33,8 +33,8 @@ func checkStalls(c *facts, found *findings) {
 	}
 }
 
-// checkOmission looks for stalls that the percentiles of a closed loop hide: few operations are
-// slow while all workers wait.
+// checkOmission looks for stalls that the percentiles of a closed loop hide: few operations are slow, but all workers
+// wait.
 func checkOmission(c *facts, found *findings) {
 	s, l := c.Overall, c.Overall.Total.Latency
 	open := s.OpenLoopP99Microseconds

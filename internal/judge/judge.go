@@ -7,11 +7,10 @@
 //
 //	facts -> findings of the checks -> expectations -> validity -> verdict
 //
-// Package measure computes the facts. A
-// check is a function from facts to findings, in the file of its subject; findings.go
-// has the table of all codes and the list of all checks.
+// Package measure computes the facts. A check is a function from facts to findings, in the file of its subject;
+// checks.go has the list of all checks, and findings.go the table of all codes.
 //
-// Every threshold is a constant in thresholds.go and stands in docs/findings.md.
+// Every threshold is a constant in thresholds.go, and docs/findings.md documents it.
 package judge
 
 import (
@@ -57,10 +56,10 @@ func Judge(r runfile.Result) Judgement {
 type Judgement struct {
 	Verdict  bench.Verdict  `json:"verdict"`
 	Validity bench.Validity `json:"validity"`
-	// Engine made the load: EngineNative or EngineOracle.
+	// Engine is the engine that made the load: EngineNative or EngineOracle.
 	Engine string `json:"engine"`
-	// Summary is the median repetition by throughput: its numbers were really measured together. Nil when
-	// no repetition gave a number. If the load has steps, docs/findings.md says which step it comes from.
+	// Summary is the median repetition by throughput: its numbers were measured together. Nil if no repetition has a
+	// number. If the load has steps, docs/findings.md says which step it comes from.
 	Summary *measure.Summary `json:"summary,omitempty"`
 	// Repetitions are the repetitions whose median is Summary: those of its step, if the load has several.
 	Repetitions []measure.Summary `json:"repetitions,omitempty"`
@@ -72,17 +71,17 @@ type Judgement struct {
 	// at the capacity within the first bound.
 	Capacity *measure.Capacity        `json:"capacity,omitempty"`
 	Database *measure.DatabaseSummary `json:"database,omitempty"` // nil: native engine
-	Wire     *measure.WireLimit       `json:"wire,omitempty"`     // nil: not known
+	Wire     *measure.WireLimit       `json:"wire,omitempty"`     // nil: unknown
 	Protocol Evidence                 `json:"protocol"`
 	Series   []measure.SeriesPoint    `json:"series,omitempty"` // of the median repetition, all clients
 	Findings []bench.Finding          `json:"findings,omitempty"`
-	// Data says in words what was checked of the data, and the outcome. Empty = nothing was checked.
+	// Data describes the checks of the data and their outcome. Empty = nothing was checked.
 	Data string `json:"data,omitempty"`
-	// Indirect says in one sentence, without its full stop, which paths end on a node
-	// that does not own the volume. Empty = none is known.
+	// Indirect says in one sentence, without its full stop, which paths end on a node that does not own the volume.
+	// Empty if no such path is known.
 	Indirect string `json:"indirect,omitempty"`
-	// VariationPermille is the coefficient of variation between repetitions: of the throughput or, in
-	// a calibration, of the IOPS if that is larger; nil with fewer than two.
+	// VariationPermille is the coefficient of variation between repetitions: of the throughput or, in a calibration, of
+	// the IOPS if that is larger; nil with fewer than two repetitions.
 	VariationPermille *measure.Permille `json:"variationPercent,omitempty"`
 }
 

@@ -12,8 +12,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// checkLocality reports paths that end on the wrong node. A user who asked for that is
-// told what it cost.
+// checkLocality reports paths that end on the wrong node. If the user asked for such paths, it reports their cost.
 func checkLocality(c *facts, found *findings) {
 	for _, i := range c.Indirect {
 		first := indirectWords(i, c.Volume)
@@ -25,7 +24,7 @@ func checkLocality(c *facts, found *findings) {
 	}
 }
 
-// indirectWords says which paths are indirect, without a full stop.
+// indirectWords names the indirect paths, without a full stop.
 func indirectWords(i measure.Indirection, v runfile.SurveyVolume) string {
 	what, verb := "Path", "is"
 	if len(i.Paths) > 1 {
@@ -52,7 +51,7 @@ func volumeName(v runfile.SurveyVolume) string {
 	return "volume " + v.Name
 }
 
-// directly says how to reach the owner itself.
+// directly says how to reach the owner directly.
 func (c *facts) directly(owner string) string {
 	var there []string
 	lifs := c.Survey.LIFs
@@ -71,7 +70,7 @@ func (c *facts) directly(owner string) string {
 	return fmt.Sprintf("Use protocol.paths.select: Local. Node %s has %s.", owner, listed(there))
 }
 
-// checkHomes looks at the LIFs in use. With pNFS these are all.
+// checkHomes looks for LIFs in use that are not at home. With pNFS it checks all LIFs.
 func checkHomes(c *facts, found *findings) {
 	used := c.EverUsed()
 	for _, l := range c.Survey.LIFs {
@@ -87,8 +86,9 @@ func checkHomes(c *facts, found *findings) {
 	}
 }
 
-// checkRedirection: with pNFS the client should go to the node of the data by
-// itself. That it had no layout is a ProtocolMismatch, too; here is what to do.
+// checkRedirection looks for load that pNFS did not redirect to the node of the
+// data. Missing layouts are a ProtocolMismatch, too; this finding adds the
+// remedy.
 func checkRedirection(c *facts, found *findings) {
 	if !c.IsPNFS() {
 		return
@@ -114,7 +114,7 @@ func checkRedirection(c *facts, found *findings) {
 		"and referrals are off, and that clients reach every data LIF of the SVM.", what, c.SVM())
 }
 
-// stuck is the mounted LIF when it carried nearly all, away from the data.
+// stuck returns the mounted LIF if it carried nearly all of the load on another node than that of the data.
 func (c *facts) stuck() (lif string, permille int64, ok bool) {
 	mounted, all := 0.0, 0.0
 	var names []string
@@ -136,7 +136,7 @@ func (c *facts) stuck() (lif string, permille int64, ok bool) {
 			names = append(names, strings.TrimSpace(p.Address+" "+p.LIF))
 		}
 	}
-	// LIFs that moved little carried somebody else, or nothing was counted.
+	// If the mounted LIFs moved little, or nothing was counted, there is no proof.
 	if len(names) == 0 || all == 0 || all*2 < float64(c.Overall.Total.Bytes) || mounted*1000 < all*lifAll {
 		return "", 0, false
 	}

@@ -65,8 +65,8 @@ func checkRetransmits(c *facts, found *findings) {
 // segmentTrouble is a rate of TCP segments that is too high.
 type segmentTrouble struct{ what, why, look string }
 
-// segmentTroubles looks for packets that were lost or overtook others: those of the
-// client, which sends them again, and those of the server, which leave a gap.
+// segmentTroubles looks for lost or reordered packets: the client retransmits its own, and those of the server leave
+// a gap.
 func (c *facts) segmentTroubles() (troubles []segmentTrouble) {
 	check := func(permille *float64, limit float64, t segmentTrouble) {
 		if bench.OrZero(permille) > limit {
@@ -99,7 +99,7 @@ func checkCopy(c *facts, found *findings) {
 		human.Throughput(s.Read.BytesPerSecond), human.Throughput(s.Write.BytesPerSecond), human.Throughput(both), compare)
 }
 
-// hasAddress reports whether an address is among others, in whatever spelling.
+// hasAddress reports whether all contains an address, in any spelling.
 func hasAddress(all []string, address string) bool {
 	return slices.ContainsFunc(all, func(a string) bool { return runfile.SameAddress(a, address) })
 }

@@ -26,17 +26,17 @@ func checkPaths(c *facts, found *findings) {
 		found.warn(PathUnused, "Not each instance used all paths: %s. Compare the oranfstab of the nodes, and check the "+
 			"routes and local addresses.", listed(unused))
 	case !slices.ContainsFunc(shares, func(p measure.PathShare) bool { return noticeable(p, c.Overall.Summary) }):
-		checkBalance(found, shares) // what lost its time has not its share either
+		checkBalance(found, shares) // a path that was down has a smaller share, too
 	}
 	for _, l := range c.losses() {
 		if l.bytes == 0 && slices.Contains(idle, l.name) {
-			continue // said already, and better
+			continue // reported already, with more detail
 		}
 		checkLoss(c, found, l, len(measure.ByRole(c.Overall.Paths, "")))
 	}
 }
 
-// idlePaths are those that carried next to nothing although another did.
+// idlePaths returns the paths that carried next to nothing although another path carried load.
 func idlePaths(shares []measure.PathShare) (names, reasons []string) {
 	if len(shares) < 2 {
 		return nil, nil
@@ -49,7 +49,7 @@ func idlePaths(shares []measure.PathShare) (names, reasons []string) {
 		}
 	}
 	if len(names) == len(shares) {
-		return nil, nil // nothing ran at all: that is another finding
+		return nil, nil // nothing carried load, which another finding reports
 	}
 	return names, reasons
 }
@@ -76,20 +76,20 @@ func checkBalance(found *findings, shares []measure.PathShare) {
 	}
 }
 
-// loss is what a path lost of its time, over all repetitions.
+// loss describes how long a path was unavailable, over all repetitions.
 type loss struct {
 	name             string
 	downMilliseconds int64
 	reconnects       int64
 	bytes            int64
-	repetitions      []string // in which something was lost
-	noticeable       bool     // in one of them
-	stillDown        bool     // at the end of the last
+	repetitions      []string // those with a loss
+	noticeable       bool     // in at least one of them
+	stillDown        bool     // at the end of the last repetition
 	byLayout         bool     // it leads to a data server
 }
 
-// losses are those of the paths that were away, or had to connect anew, in the
-// order of the paths.
+// losses returns the losses of the paths that were unavailable, or had to
+// reconnect, in the order of the paths.
 func (c *facts) losses() []loss {
 	var all []loss
 	for _, s := range c.Repetitions {
@@ -114,14 +114,14 @@ func (c *facts) losses() []loss {
 	return measure.Filtered(all, func(l loss) bool { return l.downMilliseconds > 0 || l.reconnects > 0 })
 }
 
-// noticeable reports whether a path was away for so long that the numbers of
-// the repetition show it.
+// noticeable reports whether a path was unavailable for long enough to change
+// the numbers of the repetition.
 func noticeable(p measure.PathShare, s measure.Summary) bool {
 	return s.DurationMilliseconds > 0 &&
 		float64(p.DownMilliseconds)*1000 >= channelLostShare*float64(s.DurationMilliseconds)
 }
 
-// checkLoss reports one path: either how long it was away, or that it was back
+// checkLoss reports how long one path was unavailable, or that it reconnected
 // at once.
 func checkLoss(c *facts, found *findings, l loss, paths int) {
 	severity := warningIf(l.noticeable)
@@ -142,7 +142,7 @@ func checkLoss(c *facts, found *findings, l loss, paths int) {
 	switch quiet, carried := c.Meanwhile(l.name); {
 	case paths < 2 && !l.byLayout:
 		meanwhile = " There was no other path, so all I/O waited meanwhile."
-	case quiet == 0: // not known
+	case quiet == 0: // unknown
 	case 2*carried < quiet:
 		meanwhile = fmt.Sprintf(" In %d of the %d seconds in which it carried nothing, no other path did either: I/O stood "+
 			"still, and this is not the loss of one path.", quiet-carried, quiet)
@@ -165,7 +165,7 @@ func checkLoss(c *facts, found *findings, l loss, paths int) {
 		l.reconnects, meanwhile)
 }
 
-// listed joins the first of the names.
+// listed joins the first few names.
 func listed(names []string) string {
 	const most = 4
 	if len(names) > most {
@@ -174,9 +174,9 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// unusedByInstance names the declared paths on which an instance of a RAC sent nothing although it did its share of
-// the load: the sums over the instances do not show that. The instances have local addresses of their own, so only
-// those of the server are compared.
+// unusedByInstance names the declared paths on which a RAC instance sent nothing although it carried its share of the
+// load. Sums over the instances hide this. The instances have local addresses of their own, so only those of the
+// server are compared.
 func (c *facts) unusedByInstance() (unused []string) {
 	all, calls := int64(0), map[int32]int64{}
 	used := map[int32][]string{}
@@ -202,11 +202,11 @@ func (c *facts) unusedByInstance() (unused []string) {
 	return unused
 }
 
-// sameMTU is the share, in tenths, of the larger MTU from which two count as the same: tunnels
-// take some bytes of a frame.
+// sameMTU is the share, in tenths, of the larger MTU from which two MTUs count as equal: tunnels take some bytes of a
+// frame.
 const sameMTU = 9
 
-// checkMTU compares the paths of all clients with each other, and with the link that was declared.
+// checkMTU compares the path MTUs of all clients with each other, and with the MTU of the declared link.
 func checkMTU(c *facts, found *findings) {
 	var known []runfile.PathFacts
 	for _, cl := range c.Clients {

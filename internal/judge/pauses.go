@@ -9,7 +9,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/measure"
 )
 
-// checkPauses reports the times in which clients had no answer, and those in which only a path had none.
+// checkPauses reports the times in which clients had no answer, and the times in which a single path had none.
 func checkPauses(c *facts, found *findings) {
 	for _, s := range c.Repetitions {
 		var clients, paths []measure.Pause
@@ -31,7 +31,7 @@ func checkPauses(c *facts, found *findings) {
 	}
 }
 
-// reportPauses reports the longest of several pauses, and how many there are.
+// reportPauses reports the longest of several pauses, and their number.
 func reportPauses(found *findings, repetition string, all []measure.Pause, severity bench.Severity) {
 	if len(all) == 0 {
 		return
@@ -57,7 +57,7 @@ func reportPauses(found *findings, repetition string, all []measure.Pause, sever
 		worst.Start.UTC().Format("2006-01-02 15:04:05.0 UTC"), wayWords(worst)+costWords(worst), more)
 }
 
-// wayWords says how the pause went on, as far as that is known.
+// wayWords describes what happened during the pause, as far as known.
 func wayWords(p measure.Pause) string {
 	l, late := p.Lost, ""
 	if 2*p.LateMilliseconds >= p.Milliseconds {
@@ -84,7 +84,7 @@ func wayWords(p measure.Pause) string {
 	return words + "."
 }
 
-// costWords says what a pause cost, as far as that is known.
+// costWords describes the cost of a pause, as far as known.
 func costWords(p measure.Pause) string {
 	if p.MissingOperations == nil {
 		return ""

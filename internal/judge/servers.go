@@ -10,19 +10,19 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// metadataServers are those that the paths of the plan lead to.
+// metadataServers returns the servers at the paths of the plan.
 func metadataServers(all []runfile.NFSServer) []runfile.NFSServer {
 	return measure.Filtered(all, func(s runfile.NFSServer) bool { return s.Role != bench.PathDataServer })
 }
 
-// serverVersion is the version that the replies of the servers show; it joins different ones,
-// and is empty without servers.
+// serverVersion returns the version in the servers' replies. It joins different versions, and is empty without
+// servers.
 func serverVersion(servers []runfile.NFSServer) string {
 	version := func(s runfile.NFSServer) string { return s.NFSVersion }
 	return strings.Join(measure.Distinct(metadataServers(servers), version), " and ")
 }
 
-// trunkingWords say how the paths are joined; empty with one path, and with NFSv3.
+// trunkingWords describes how the paths are joined; empty with one path, and with NFSv3.
 func trunkingWords(servers []runfile.NFSServer) string {
 	words := map[bench.Trunking]string{
 		bench.TrunkingSession: "session trunking", bench.TrunkingClientID: "client ID trunking",
@@ -32,8 +32,8 @@ func trunkingWords(servers []runfile.NFSServer) string {
 	return strings.Join(measure.Distinct(metadataServers(servers), joint), ", ")
 }
 
-// dataPaths are the paths that should carry the data: with layouts those to data servers, for
-// the declared ones carry metadata.
+// dataPaths returns the paths that should carry the data: with layouts the paths to data servers, because the
+// declared ones carry metadata.
 func dataPaths(shares []measure.PathShare) []measure.PathShare {
 	if found := measure.ByLayout(shares); len(found) > 0 {
 		return found
@@ -41,8 +41,7 @@ func dataPaths(shares []measure.PathShare) []measure.PathShare {
 	return shares
 }
 
-// dataServers is how many servers, and not addresses, the data went to. What no server is
-// known of counts by its address.
+// dataServers counts the servers that the data went to. An address of an unknown server counts as one server.
 func dataServers(s measure.Summary) int {
 	seen := map[string]bool{}
 	for _, p := range measure.ByLayout(s.Paths) {
@@ -107,7 +106,7 @@ func shareOf(part, all int64) int64 {
 	return int64(*measure.PermilleOf(float64(part) / float64(all)))
 }
 
-// checkRecovery reports state that the client had to make again under load: I/O waited for it.
+// checkRecovery reports that the client had to recover state under load, while I/O waited.
 func checkRecovery(c *facts, found *findings) {
 	times, waited, worst, where := int64(0), int64(0), int64(0), []string(nil)
 	for _, s := range c.Repetitions {
@@ -128,13 +127,13 @@ func checkRecovery(c *facts, found *findings) {
 	}
 }
 
-// checkServerPaths reports several paths that the server did not join to one session.
+// checkServerPaths reports several paths that the server did not join in one session.
 func checkServerPaths(c *facts, found *findings) {
 	var separate, byClientID []string
 	for _, s := range metadataServers(c.Overall.Servers) {
 		switch {
 		case s.NFSVersion == string(bench.NFSv40):
-			// NFSv4.0 has no sessions: one client ID over several connections is all there is.
+			// NFSv4.0 has no sessions: at best, one client ID is shared by several connections.
 		case s.Trunking == bench.TrunkingSeparate:
 			separate = append(separate, s.Addresses...)
 		case s.Trunking == bench.TrunkingClientID:
@@ -154,7 +153,7 @@ func checkServerPaths(c *facts, found *findings) {
 	}
 }
 
-// kernelSlots is nfs.max_session_slots of Linux as it comes: the most slots that a mount asks for.
+// kernelSlots is the default of Linux's nfs.max_session_slots: the most slots that a mount requests.
 const kernelSlots = 64
 
 // checkSlotWaits reports I/O that waited because the session had no free slot.
@@ -191,8 +190,8 @@ func checkSlotWaits(c *facts, found *findings) {
 		listed(where), sum.Slots, wanted, max(c.Plan.Engine.Sessions, 1), product)
 }
 
-// checkSlots reports more outstanding I/Os than a kernel mount over NFSv4.1 could have. The engine takes
-// a session for each job, and a mount has one for each server.
+// checkSlots reports more outstanding I/Os than a kernel mount over NFSv4.1 could have. The engine uses a session for
+// each job, and a mount has one for each server.
 func checkSlots(c *facts, found *findings) {
 	if !c.Native() || c.IsPNFS() {
 		return
@@ -205,7 +204,7 @@ func checkSlots(c *facts, found *findings) {
 			continue
 		}
 		mount, of := int64(kernelSlots), int64(s.Sessions)/clients
-		if s.Slots < s.SlotsAsked { // otherwise the server may grant more than were asked for
+		if s.Slots < s.SlotsAsked { // otherwise the server may grant more than requested
 			mount = min(mount, int64(s.Slots))
 			granted = fmt.Sprintf("The server granted %d slots a session where %d were asked for. ", s.Slots, s.SlotsAsked)
 		}

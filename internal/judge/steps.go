@@ -8,7 +8,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// repetitionName is a repetition as people find it again.
+// repetitionName returns the name by which users find a repetition.
 func repetitionName(s measure.Summary) string {
 	switch {
 	case s.Step == nil:
@@ -22,7 +22,7 @@ func repetitionName(s measure.Summary) string {
 	}
 }
 
-// level is a step in words.
+// level describes a step.
 func level(kind string, users int32) string {
 	switch kind {
 	case runfile.StepSmallReads:
@@ -34,8 +34,8 @@ func level(kind string, users int32) string {
 	}
 }
 
-// Points are the numbers of a result that can be compared, by repetition: one
-// point, or one for each step of a ramp. Warm-up is left out.
+// Points returns the numbers of a result that can be compared, by repetition:
+// one point, or one for each step of a ramp. It leaves out warm-ups.
 func Points(r runfile.Result) [][]runfile.SuitePoint {
 	c := newFacts(r)
 	rounds := c.Rounds()
@@ -46,7 +46,7 @@ func Points(r runfile.Result) [][]runfile.SuitePoint {
 		}
 	}
 	for _, round := range rounds {
-		// A median over rounds would be no sample.
+		// A median over rounds is not a sample.
 		if of := c.OfRound(round); of.Overall != nil {
 			points = append(points, headline(of.Steps, &of.Overall.Summary, (&facts{Facts: of}).withLimits()))
 		}
@@ -54,9 +54,9 @@ func Points(r runfile.Result) [][]runfile.SuitePoint {
 	return points
 }
 
-// Headline returns the numbers that represent a whole run, as Points does for one repetition: medians
-// if the run has several repetitions. A calibration has one point, its result. The levels that it
-// tried on the way depend on what it found, so two calibrations need not have the same levels.
+// Headline returns the numbers that represent a whole run, as Points does for one repetition: medians if the run has
+// several repetitions. A calibration has one point, its result. The levels that it tried depend on its results, so
+// two calibrations can have different levels.
 func Headline(j Judgement) []runfile.SuitePoint { return headline(j.Steps, j.Summary, j.Capacity) }
 
 func headline(steps []measure.StepSummary, s *measure.Summary, c *measure.Capacity) []runfile.SuitePoint {
@@ -74,7 +74,7 @@ func headline(steps []measure.StepSummary, s *measure.Summary, c *measure.Capaci
 	return points
 }
 
-// point takes the metrics of one repetition. If the wire limits a capacity, its percentage is that of the
+// point returns the metrics of one repetition. If the wire limits a capacity, the wire percentage comes from the
 // level above: the level at the capacity stays a little below the limit.
 func point(s measure.Summary, c *measure.Capacity) runfile.SuitePoint {
 	p, wire := runfile.SuitePoint{Metrics: map[string]float64{}}, s.WirePermille

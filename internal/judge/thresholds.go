@@ -8,9 +8,8 @@ const (
 	wireExceeded  = 1020 // above, the declared link speed is wrong
 
 	pathIdle = 10 // below this share of an equal share, a path counts as unused
-	// Deviation from an equal share, relative to it. In the runs of make believe, equal paths and data servers
-	// deviate by 8 permille at most. Two paths of the demo that share one link deviate by 124; data servers
-	// do not share links.
+	// Deviation from an equal share, relative to it. In the runs of "make believe", equal paths and data servers deviate
+	// by at most 8 permille. Two paths of the demo that share one link deviate by 124; data servers do not share links.
 	pathUneven   = 200
 	serverUneven = 150
 	// A path that was away for a shorter time only reconnected.
@@ -26,16 +25,16 @@ const (
 	// so the counter is low. On a link without loss that uses one queue for a connection it is zero.
 	outOfOrderRate = 5
 
-	foreignBytesPerSecond = 1_000_000 // in the idle baseline; 1 % of the load if that is more
+	foreignBytesPerSecond = 1_000_000 // in the idle baseline; 1 % of the load if larger
 	foreignOpsPerSecond   = 20
 	foreignShare          = 10 // permille of the load
 	mountForeign          = 50 // permille of the load: bytes on a mount beyond the load
 	// Allowed difference between the bytes of storage and clients, whose windows differ. A larger
 	// difference means that others used the volume, or that a cache answered.
 	arrayTolerance = 100
-	// The same when the clients' samples cover the seconds that the storage counted. Without other
-	// load the two differed by 1 permille, and by up to 20 on a machine without a free processor.
-	// foreignShare of both directions, or ownBytesPerSecond if more, is added for the array's own I/O.
+	// The allowed difference if the clients' samples cover the seconds that the storage counted. Without other load the
+	// two differed by 1 permille, and by up to 20 on a machine without a free processor. foreignShare of both
+	// directions, or ownBytesPerSecond if more, is added for the array's own I/O.
 	sampledTolerance  = 30
 	ownBytesPerSecond = 20_000
 
@@ -56,13 +55,13 @@ const (
 	variationHigh        = 100
 	noiseOfBound         = 200 // late wake-ups of a client / latency bound or expectation
 	noiseOfP99           = 500 // late wake-ups of a client / measured latency, both at p99
-	// A processor that slept deeply may need some hundred microseconds to wake, and one that carries I/O does not
-	// sleep. Only bounds and expectations are compared with less.
+	// A processor in deep sleep may need some hundred microseconds to wake, but a processor that carries I/O does not
+	// sleep. Only bounds and expectations are compared with shorter delays.
 	leastNoiseMicros = 1000
 	lateShare        = 10
 	overlapGood      = 900
-	// Share of the time of all operations in slow ones: more than ten times the median, and more than a
-	// disk or a cache that misses takes.
+	// Share of the time of all operations in slow ones: slower than ten times the median, and slower than a disk or a
+	// cache miss.
 	slowTimeShare    = 50
 	leastStallMicros = 50_000
 	// A closed loop hides stalls from its p99. The p99 of an open loop shows stalls of stalledShare of
@@ -87,28 +86,29 @@ const (
 	storageReadShare   = 500
 	storageUpdateShare = 100
 	indexBlocks        = 4
-	// Share of fs.aio-max-nr. A process requests some hundred at once, and gets all or none.
+	// Share of fs.aio-max-nr. A process requests several hundred at once, and gets all or none.
 	asyncUsed = 950
 	// Share of the sessions' wait time that storage does not cause. It lowers the throughput by the same share.
 	waitsElsewhere = 50
-	// The same for a single wait that slow storage causes in part.
+	// The same for a single wait that slow storage can also cause.
 	waitsPerhapsElsewhere = 100
-	// Wait time of the sessions relative to the time of all users. Above it, other sessions wait too.
-	// The users alone reach at most 1000, plus the waits in progress at the ends of the window.
+	// Wait time of the sessions relative to the time of all users. Above it, other sessions also wait. The users alone
+	// reach at most 1000, plus the waits in progress at the ends of the window.
 	usersWait      = 1030
 	othersWait     = 10  // 1/othersWait of the window: the database's own sessions
 	othersRead     = 20  // share of the bytes read that sessions of the load did not read
-	reportDiffers  = 50  // waits of a report of the kit, relative to those of V$SYSTEM_EVENT
+	reportDiffers  = 50  // waits in a kit's report, relative to V$SYSTEM_EVENT
 	instanceUneven = 200 // deviation from an equal share of RAC instances, relative to it
 	// No read over a network with TCP is faster. Oracle 12.2 reports 19 to 24 µs for pNFS.
 	roundTripMicros = 30
-	// A mean of V$IOSTAT_FILE is wrong below this share of another mean that measures the same or a part of it.
+	// A mean of V$IOSTAT_FILE is wrong below this share of another mean that measures the same reads or a part of them.
 	latencyAgrees = 500
 	latencyWaits  = 100 // minimum waits of an event for a mean
-	// Width relative to the capacity. The last rates of a search are 5 % apart, so an interval is 15 %
-	// wide if one rate on each side is not sure, and 26 % if two are not.
+	// Width relative to the capacity. The last rates of a search are 5 % apart, so an interval is 15 % wide if one rate
+	// on each side is uncertain, and 26 % if two are.
 	intervalWide = 0.30
 	leastWide    = 4 // operations a second: rates are whole numbers
-	// Permille of the latency at the lowest rate. Load did not slow an I/O that takes less from its start.
+	// Permille of the latency at the lowest rate. An I/O whose time from its start is below this was not slowed by the
+	// load.
 	queueLatency = 1500
 )

@@ -87,8 +87,7 @@ const (
 	atMost  = "at most"
 )
 
-// compare compares got with want x scale: thresholds are in the unit that people write, measurements in the
-// finest one.
+// compare compares got with want x scale: thresholds are in the user's unit, measurements in the finest unit.
 func compare[T int32 | int64](o *outcome, what, bound string, want, got *T, scale T, format func(int64) string) {
 	if want == nil {
 		return
@@ -110,8 +109,8 @@ func compare[T int32 | int64](o *outcome, what, bound string, want, got *T, scal
 
 func plain(v int64) string { return fmt.Sprint(v) }
 
-// verdict decides. An invalid or partial run decides nothing, in either
-// direction; a suspect one does, and its validity stands beside it.
+// verdict returns the verdict. An invalid or partial run is inconclusive. A
+// suspect run passes or fails, and its validity is shown beside the verdict.
 func (c *facts) verdict(j Judgement, o outcome) bench.Verdict {
 	partial := slices.ContainsFunc(j.Findings, func(f bench.Finding) bool { return f.Code == Partial })
 	switch {
@@ -120,7 +119,7 @@ func (c *facts) verdict(j Judgement, o outcome) bench.Verdict {
 	case j.Validity == bench.ValidityInvalid || partial || j.Summary == nil:
 		return bench.VerdictInconclusive
 	case o.missed:
-		return bench.VerdictFail // what was not measured cannot make it better
+		return bench.VerdictFail // what was not measured cannot improve the result
 	case o.unmeasured:
 		return bench.VerdictInconclusive
 	default:

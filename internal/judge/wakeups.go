@@ -9,7 +9,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// noisyFor returns how late the clients of a level woke if that is much of a bound.
+// noisyFor returns how late the clients of a level woke, if that is a large share of a bound.
 func noisyFor(b runfile.LatencyBound) func(*measure.RepetitionFacts) []string {
 	return func(s *measure.RepetitionFacts) []string {
 		if s.WakeUps == nil || !exceeds(s.WakeUps.Of(b.Percentile), b.Microseconds, noiseOfBound) {
@@ -24,7 +24,7 @@ func noisyFor(b runfile.LatencyBound) func(*measure.RepetitionFacts) []string {
 // exceeds reports whether a latency is more than a share of another, in permille.
 func exceeds(late, of int64, share float64) bool { return float64(late)*1000 > float64(of)*share }
 
-// checkWakeUps looks for a client that wakes so late that a latency tells more of it than of the storage.
+// checkWakeUps looks for a client that wakes so late that its latencies describe the client more than the storage.
 func checkWakeUps(c *facts, found *findings) {
 	if noise := c.noise(); noise != "" {
 		found.warn(ClientNoisy, "%s. The latency may be that of the client and not of the storage. Give the loader CPU "+
@@ -33,7 +33,7 @@ func checkWakeUps(c *facts, found *findings) {
 	}
 }
 
-// noise says what a client is too noisy for: a bound of a search, the expected p99, or the measured one.
+// noise describes what a client is too noisy for: a bound of a search, the expected p99, or the measured one.
 func (c *facts) noise() string {
 	if c.Capacity != nil {
 		for i, b := range c.Bounds {
@@ -58,7 +58,7 @@ func (c *facts) noise() string {
 	return ""
 }
 
-// noisyLevel looks at the levels that decided the capacity within a bound. Noise does not help to hold one.
+// noisyLevel checks the levels that decided the capacity within a bound. Noise cannot help to keep a bound.
 func (c *facts) noisyLevel(bound int, b runfile.LatencyBound) string {
 	r := c.MedianSearch(bound)
 	if r.Bounds[bound].StillHeld {

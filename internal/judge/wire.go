@@ -47,7 +47,7 @@ func checkWire(c *facts, found *findings) {
 	}
 }
 
-// busier is the limit and the rate of the direction that is nearer to its limit.
+// busier returns the limit and the rate of the direction that is nearer to its limit.
 func (c *facts) busier() (limit, got int64) {
 	s := c.Overall
 	if s.Read == nil || s.Write != nil && *s.Write.WirePermille > *s.Read.WirePermille {
@@ -76,8 +76,8 @@ func (c *facts) whyUnknown() string {
 	return "no client reported an interface"
 }
 
-// fullSteps names the levels of load that filled the line, where there are
-// several; else it is empty.
+// fullSteps names the levels of load that filled the line; empty with fewer
+// than two levels.
 func (c *facts) fullSteps() string {
 	var full []string
 	for _, s := range c.Steps {
@@ -96,13 +96,14 @@ func (c *facts) fullSteps() string {
 	}
 }
 
-// shouldFillTheWire reports loads that should: sequential ones without a pace, and large random ones.
+// shouldFillTheWire reports whether the load should fill the wire: sequential loads without a pace, and large random
+// ones.
 func (c *facts) shouldFillTheWire() bool {
 	if s := c.Plan.Workload.SLOB; s != nil {
 		return s.Access == bench.SLOBFullTableScan && s.Think == nil && s.Capacity == nil
 	}
 	if c.Plan.Workload.Calibrate != nil {
-		return false // what it looks for is IOPS
+		return false // it measures IOPS
 	}
 	r := c.Raw()
 	if bench.OrZero(r.OperationsPerSecond) > 0 || r.Capacity != nil {
@@ -116,8 +117,8 @@ func (c *facts) shouldFillTheWire() bool {
 	}
 }
 
-// suspects lists what looks ill-configured: first what was measured to be
-// wrong, then what the plan makes likely.
+// suspects lists possible misconfigurations: first those that the measurement
+// shows, then those that the plan makes likely.
 func (c *facts) suspects() string {
 	var list []string
 	suspect := func(ok bool, format string, args ...any) {

@@ -36,9 +36,9 @@ func newArrivals(plan *runfile.Plan, client int32) arrivals {
 	return a
 }
 
-// poisson returns when the I/Os of one cycle are due after its first, as a fraction of the cycle in
-// units of 2^-32. It draws the gaps, including the last one to the end, from an exponential
-// distribution and stretches them to fill the cycle.
+// poisson returns the due times of the I/Os of one cycle after its first I/O, as fractions of the cycle in
+// units of 2^-32. It draws the gaps, including the gap after the last I/O, from an exponential distribution
+// and stretches them to fill the cycle.
 func poisson(random *rand.Rand) []uint32 {
 	at, sum := make([]float64, cycle), 0.0
 	for i := range at {
@@ -52,9 +52,9 @@ func poisson(random *rand.Rand) []uint32 {
 	return due
 }
 
-// pacer returns the pacer for this client's share of the rate of all clients. The first clients
-// take the remainder of the division. Random gaps start at another gap in each level; fixed
-// distances are offset by client.
+// pacer returns the pacer for this client's share of the rate of all clients. The first clients take the
+// remainder of the division. Random gaps start at another gap in each level; fixed distances have an offset
+// by client.
 func (a *arrivals) pacer(perSecond int64) *pacer {
 	share := perSecond / max(a.clients, 1)
 	if a.client < perSecond%max(a.clients, 1) {
@@ -71,8 +71,8 @@ func (a *arrivals) pacer(perSecond int64) *pacer {
 	return &p
 }
 
-// place returns when I/O number k is due, in units of 2^-cycleBits of the mean distance. All cycles
-// have the same gaps, but each starts at another one.
+// place returns when I/O number k is due, in units of 2^-cycleBits of the mean distance. All cycles have the
+// same gaps, but each starts at another gap.
 func (c pacer) place(k uint64) uint64 {
 	number, i := k>>cycleBits, k%cycle
 	turn := content.Mix(c.seed+number) % cycle
@@ -85,7 +85,7 @@ func (c pacer) grains() pacer { return pacer{perSecond: c.perSecond << cycleBits
 
 // randomBefore implements countBefore for random gaps.
 func (c pacer) randomBefore(at time.Duration) uint64 {
-	first := c.grains().countBefore(at) // the first place that is due at or after the time
+	first := c.grains().countBefore(at) // the first place that is due at or after at
 	number := first >> 32
 	in := sort.Search(cycle, func(i int) bool { return c.place(number<<cycleBits|uint64(i)) >= first })
 	return number<<cycleBits + uint64(in)

@@ -1,5 +1,5 @@
-// Package loadgen generates load on NFS storage and measures it: raw, or what a
-// database would do in a calibration or under SLOB.
+// Package loadgen generates load on NFS storage and measures it: raw load, or the load of a database in a
+// calibration or under SLOB.
 //
 // # Rounds and levels
 //
@@ -12,66 +12,63 @@
 //
 // # Loops
 //
-// Closed: jobs x depth workers, each with one I/O outstanding, start the next
-// when one has ended. Latency counts from the start. Open (a rate is given):
-// I/Os are due at fixed times; latency counts from when one was due, started or
-// not, and what started late or never is counted (type pacer).
+// Closed: jobs x depth workers, each with one outstanding I/O, start the next I/O when one has ended. Latency
+// counts from the start. Open (with a rate): I/Os are due at fixed times. Latency counts from the due time,
+// whether the I/O started then or not. I/Os that started late or never are counted (type pacer).
 //
-// Sequential patterns walk each job's own file, its workers taking consecutive
-// blocks, around its end and on over repetitions. Random patterns draw aligned
-// offsets uniformly; each worker has its own source, seeded by the plan, the
-// client, the job and its number in the job, so that a rerun of a plan draws
-// the same offsets. No block has two writes in flight: a worker takes another
-// block then, as its next offset, or waits if it finds none: a file with fewer blocks than
-// workers has as many writes outstanding as blocks. A copying worker reads a block and then writes it to the
-// job's second file; with depth 1 that is serial, half duplex, as dd is.
+// Sequential patterns walk through each job's own file; its workers take consecutive blocks, continue at the
+// beginning after the end, and continue over repetitions. Random patterns draw aligned offsets uniformly.
+// Each worker has its own random source, seeded by the plan, the client, the job and its number in the job,
+// so that a rerun of a plan draws the same offsets. No block has two writes in flight: a worker takes another
+// block instead, as its next offset, or waits if it finds none. A file with fewer blocks than workers has as
+// many outstanding writes as blocks. A copying worker reads a block and then writes it to the job's second
+// file; with depth 1 the copy is serial, half duplex, like dd.
 //
 // A mixed pattern decides for each block whether to read it or to overwrite it as a whole.
 //
 // # Capacity
 //
-// A search for capacity is an open loop with one rate per level (package capacity). I/Os are due at
-// fixed distances, or at random ones whose mean is exact (arrivals). Every I/O is an operation: after
-// the read of an update, its write is the user's next due I/O. An operation that is due in a window
-// and has not ended by its end counts with the time since it was due, started or not (levelReport).
+// A search for capacity is an open loop with one rate per level (package capacity). I/Os are due at fixed
+// distances, or at random distances with an exact mean (arrivals). Every I/O is an operation: after the read
+// of an update, its write is the user's next due I/O. An operation that is due in a window and has not ended
+// at its end counts with the time since it was due, whether it started or not (levelReport).
 //
 // # Users and calibrations
 //
-// A user of random reads has one single-block read outstanding, uniformly over the file of its schema: user u
+// A user of random reads has one outstanding single-block read, uniformly over the file of its schema: user u
 // has schema u modulo the number of files. UpdatePercent of its operations read a block and write it back to
 // the same place, which counts as a read and a write. It thinks after a number of statements of WorkUnit
-// blocks; thinking is no latency. A user of full table scans reads its schema's file in large pieces, in
-// order, with ReadAhead of them outstanding. It starts at its own place and wraps around the end of the file.
+// blocks; think time is not latency. A user of full table scans reads its schema's file in order in large
+// pieces, with ReadAhead of them outstanding. It starts at its own place and wraps around the end of the
+// file.
 //
-// A calibration has the meaning of CALIBRATE_IO: random single-block reads over
-// all files, more and more of them outstanding, until their mean latency passes
-// what is tolerable or they bring no more (type ladder), then random large reads
-// until they bring no more. Rounds to warm caches come first and are marked.
+// A calibration does what CALIBRATE_IO does: random single-block reads over all files, with more and more of
+// them outstanding, until their mean latency exceeds the tolerable one or more reads add no throughput (type
+// ladder); then random large reads until more of them add no throughput. Rounds that warm caches come first
+// and are marked.
 //
-// All levels use the same open files and the same connections: workers are made
-// for the largest level, and in smaller ones the first of them are at work. Up
-// to 64 of them share a stream, which on a DirectNFS target is one connection
-// for each path (two where a single stream has enough for both); an Oracle
-// session would have connections of its own.
+// All levels use the same open files and the same connections. The workers suffice for the largest level; in
+// a smaller level only the first of them work. Up to 64 workers share a stream, which on a DirectNFS target
+// is one connection for each path (two if a single stream has enough I/Os for both); an Oracle session would
+// have its own connections.
 //
 // # Content
 //
-// Each write of a block has the next generation (fileset.Tracker), so that it differs from what is there, and a
-// read can be checked: it finds the last write that had ended when the read began, or one that has begun
-// until it ends. The worker looks at the stamps of every read, and compares all bytes of some, between two
-// latencies. After the load, what was written is read back (fileset.Set.Verify).
+// Each write of a block has the next generation (fileset.Tracker), so that it differs from the present data
+// and a read can be checked: a read finds the last write that had ended when the read began, or a write that
+// begins before the read ends. Between two latencies the worker checks the stamps of every read, and all
+// bytes of some reads. After the load, it reads back the written data (fileset.Set.Verify).
 //
 // # Noise
 //
-// While a window is measured, a thread that does nothing else is due every 5 ms and records by how much later
-// it woke (type sentinel). Its delays are those of the client, so a latency can be compared with them. Before the
-// load, the client measures what it does while nothing else limits it (engine.ceiling).
+// While a window is measured, a dedicated thread is due every 5 ms and records how much later it woke (type
+// sentinel). These delays come from the client, so a latency can be compared with them. Before the load, the
+// client measures its own limit without the storage (engine.ceiling).
 //
 // # Windows
 //
-// Load runs through warm-up and measured window without a break. An operation
-// belongs to the window in which it ended: those in flight at its start count,
-// those in flight at its end do not. Sampling follows the moment at which it
-// looks, so an operation that ends at the turn of a second may be found in the
-// next sample; the repetitions' own figures are exact.
+// Load runs through warm-up and measured window without a break. An operation belongs to the window in which
+// it ended: operations in flight at its start count, operations in flight at its end do not. A sample ends
+// when it is read, so an operation that ends at the turn of a second may be in the next sample; the figures
+// of repetitions are exact.
 package loadgen

@@ -23,10 +23,10 @@ type engine struct {
 	blockBytes int64 // of the largest operation
 	perStream  int   // workers of each stream, or job
 	blocks     int64 // of each file
-	overwrites bool  // the pattern: what each operation is,
+	overwrites bool  // pattern: the kind of each operation,
 	copies     bool
 	reads      int  // reads among 100 operations of a mixed pattern; 0 = not mixed
-	draws      bool // and where
+	draws      bool // and whether its place is random
 	now        func() time.Time
 	rate       *pacer   // nil in a closed loop
 	paces      arrivals // rate of each level in a search for capacity
@@ -35,29 +35,29 @@ type engine struct {
 	arenas     []*target.Arena
 	streams    []target.Stream // one for each job
 	drivers    []driver        // of the streams
-	round      *round          // the present one; set while no worker runs
+	round      *round          // the current round; set while no worker runs
 	users      *users          // nil in a raw load
 	wrong      wrongReads
 }
 
-// job is what the workers of one job share.
+// job is the state that the workers of one job share.
 type job struct {
 	fileset.Job
 
-	_    [cacheLines]byte // all read what is above, and all write:
+	_    [cacheLines]byte // all read the fields above, all write those below:
 	next atomic.Uint64    // sequential patterns: number of the next block, without wrapping
 }
 
-// round is one stretch of load: a warm-up and the window behind it.
+// round is one stretch of load: a warm-up and the window after it.
 type round struct {
 	base     time.Time      // when load started; the times below count from it
 	from, to time.Duration  // of the measured window
-	until    atomic.Int64   // to, or when it was broken off
+	until    atomic.Int64   // to, or the time at which the round was ended early
 	stopping atomic.Bool    // no further I/O may start
 	failed   chan error     // the first failure
 	running  sync.WaitGroup // streams
 
-	_      [cacheLines]byte // all read what is above, and all write:
+	_      [cacheLines]byte // all read the fields above, all write those below:
 	ticket atomic.Uint64    // open loop: number of the next I/O
 }
 
@@ -77,8 +77,8 @@ func (r *round) fail(err error) {
 	r.stop()
 }
 
-// newEngine prepares the workers of a raw load. Before the first round comes open; release
-// gives everything back.
+// newEngine prepares the workers of a raw load. Call open before the first round. release frees all
+// resources.
 func newEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, now func() time.Time) (*engine, error) {
 	raw := *plan.Workload.Raw
 	depth := int(raw.Depth)
@@ -124,7 +124,7 @@ func (e *engine) buffers(count int, bytes int64) (*target.Arena, error) {
 	return arena, nil
 }
 
-// open lets the target keep the I/Os of each job outstanding.
+// open opens a stream on the target for each job.
 func (e *engine) open(ctx context.Context, t target.Target) error {
 	slots := e.perStream
 	streams := len(e.workers) / slots
@@ -156,10 +156,10 @@ const (
 	ceilingTimeout = 5 * time.Second
 )
 
-// ceiling measures how many I/Os a second the client does with all workers while nothing but the client limits it;
-// nil where the target cannot tell. Reads change the buffers, which keep their content for a pattern of writes alone.
+// ceiling measures how many I/Os a second all workers reach if nothing but the client limits them; nil if the
+// target cannot measure it. Reads change the buffers; a pattern with only writes keeps their content.
 func (e *engine) ceiling(ctx context.Context) (perSecond *int64, err error) {
-	defer target.ProvideThreads(2 * e.lanes())() // of the client, and of those who answer
+	defer target.ProvideThreads(2 * e.lanes())() // for the client and for the answering side
 	ctx, cancel := context.WithTimeout(ctx, ceilingTimeout)
 	defer cancel()
 	ops, errs := make([]int64, len(e.streams)), make([]error, len(e.streams))
@@ -189,7 +189,7 @@ func (e *engine) ceiling(ctx context.Context) (perSecond *int64, err error) {
 	return new(sum * int64(time.Second/time.Millisecond) / ceilingWindow.Milliseconds()), nil
 }
 
-// lanes is how many threads all streams have.
+// lanes returns the number of threads of all streams.
 func (e *engine) lanes() (n int) {
 	for i := range e.drivers {
 		n += len(e.drivers[i].lanes)
@@ -197,7 +197,7 @@ func (e *engine) lanes() (n int) {
 	return n
 }
 
-// closeStreams may be called twice, but not while a round is running.
+// closeStreams closes all streams. It may be called twice, but not while a round is running.
 func (e *engine) closeStreams() error {
 	var all error
 	for _, s := range e.streams {
@@ -206,7 +206,7 @@ func (e *engine) closeStreams() error {
 	return all
 }
 
-// release gives everything back that newEngine and open took.
+// release frees the resources of newEngine and open.
 func (e *engine) release() error {
 	all := e.closeStreams()
 	for _, arena := range e.arenas {
@@ -215,8 +215,8 @@ func (e *engine) release() error {
 	return all
 }
 
-// start starts all workers that are not idle, for a warm-up of the first length and a window of the
-// second. They stop on their own at its end.
+// start starts all workers that are not idle, for a warm-up and a window of the given lengths. They stop on
+// their own at the end of the window.
 func (e *engine) start(ctx context.Context, warmup, window time.Duration) *round {
 	e.rec.Reset()
 	r := newRound(e.now(), warmup, window)
@@ -232,12 +232,12 @@ func (e *engine) start(ctx context.Context, warmup, window time.Duration) *round
 	return r
 }
 
-// errNotAnswered: I/Os had to be cancelled.
+// errNotAnswered means that I/Os were cancelled.
 var errNotAnswered = errors.New("I/Os were not answered")
 
-// drain waits until no I/O is outstanding. After patience it cancels them and returns an error,
-// because they would not have been answered. If they still do not end, it leaves their workers
-// behind, and the error is course.ErrStuck too.
+// drain waits until no I/O is outstanding. After patience it cancels the rest and returns an error, because
+// they were not answered. If they still do not end, it abandons their workers, and the error is
+// course.ErrStuck, too.
 func (e *engine) drain(r *round, cancel context.CancelFunc, patience time.Duration) error {
 	done := make(chan struct{})
 	go func() {
@@ -258,14 +258,14 @@ func (e *engine) drain(r *round, cancel context.CancelFunc, patience time.Durati
 	return err
 }
 
-// settle gives up what no worker will write any more. No round may be running.
+// settle cancels the claims of writes that no worker will send. No round may be running.
 func (e *engine) settle() {
 	for i := range e.workers {
 		e.workers[i].cancel()
 	}
 }
 
-// checked says what was found by checking the reads so far. No round may be running.
+// checked returns the result of checking the reads so far. No round may be running.
 func (e *engine) checked() runfile.Verification {
 	out := e.wrong.found
 	for i := range e.workers {
@@ -285,5 +285,5 @@ func within(done <-chan struct{}, limit time.Duration) bool {
 	}
 }
 
-// cancelPatience is how long a cancelled I/O may take to return.
+// cancelPatience bounds the return of a cancelled I/O.
 const cancelPatience = 5 * time.Second

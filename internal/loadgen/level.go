@@ -8,7 +8,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// levelReport counts, second by second, what a search for capacity needs from a level.
+// levelReport counts per second the operations of a level that a search for capacity needs.
 type levelReport struct {
 	runfile.LevelReport
 
@@ -18,7 +18,7 @@ type levelReport struct {
 	slow     []int64
 }
 
-// newLevelReport returns nil for a level of another load.
+// newLevelReport returns nil for a level of another kind of load.
 func (r *Runner) newLevelReport(rep int32, l course.Level) *levelReport {
 	c := r.opt.Plan.Workload.Capacity()
 	if c == nil || l.Step == nil || l.Step.Kind != runfile.StepRate {
@@ -54,7 +54,7 @@ func (l *levelReport) second(rec *recorder.Recorder) {
 	l.update(rec)
 }
 
-// update adds what was counted since the last call to the last second.
+// update adds the operations since the last call to the last second.
 func (l *levelReport) update(rec *recorder.Recorder) {
 	done, failed, slow := l.read(rec, recorder.Measure, recorder.Failed)
 	last := len(l.Done) - 1
@@ -65,9 +65,9 @@ func (l *levelReport) update(rec *recorder.Recorder) {
 	l.done, l.slow, l.Errors = done, slow, failed
 }
 
-// finish completes the report after all workers of a round have ended. It returns no more than the
-// given parts. Operations that were due in the window and did not end in it are slow if they were
-// due long enough before its end.
+// finish completes the report after all workers of a round have ended. It returns at most the given number of
+// parts. Operations that were due in the window and did not end in it are slow if they were due long enough
+// before its end.
 func (l *levelReport) finish(e *engine, r *round, parts int) *runfile.LevelReport {
 	l.update(e.rec)
 	_, _, unended := l.read(e.rec, recorder.Unended)
@@ -83,7 +83,7 @@ func (l *levelReport) finish(e *engine, r *round, parts int) *runfile.LevelRepor
 	return &l.LevelReport
 }
 
-// waitInVain records the operations that were due in the window and that no worker started before its end.
+// waitInVain records the operations that were due in the window and did not start before end.
 func (e *engine) waitInVain(r *round, end time.Duration) {
 	d := recorder.Read
 	if e.overwrites {
@@ -99,8 +99,8 @@ func (e *engine) waitInVain(r *round, end time.Duration) {
 	}
 }
 
-// notStarted counts the operations that were due in the window before a time and that no worker
-// started: nobody took them, or a worker took them too late.
+// notStarted counts the operations that were due in the window before a time and did not start: no worker
+// took them, or a worker took them too late.
 func notStarted(e *engine, r *round, before time.Duration) (n int64) {
 	taken := max(r.ticket.Load(), e.rate.countBefore(r.from))
 	if due := e.rate.countBefore(before); due > taken {

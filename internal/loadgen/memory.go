@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// mostMemoryBytes bounds what a load may need: more is a slipped digit, not a load.
+	// mostMemoryBytes bounds the memory of a load: more is a typing error, not a load.
 	mostMemoryBytes = 32 << 30
-	// programBytes is what the program takes without the rest: 10 to 15 MiB were measured.
+	// programBytes is the memory of the program without the rest: 10 to 15 MiB were measured.
 	programBytes = 16 << 20
-	// connectionBytes are the buffers of one connection in package nfs/stream, to receive and to send: 384 KiB, and more
-	// of them at both ends while the client measures what it can do without the storage.
+	// connectionBytes is the size of the buffers of one connection in package nfs/stream, for receiving and
+	// sending: 384 KiB, and more at both ends while the client measures its own limit without the storage.
 	connectionBytes = 2 << 20
 )
 
-// need is the memory of a load in one client, in bytes: docs/performance.md has the same sum. The kernel's buffers of
-// sockets are not in it.
+// need is the memory of a load in one client, in bytes; docs/performance.md has the same sum. It excludes the
+// kernel's socket buffers.
 type need struct {
 	buffers     int64 // of the operations that may be outstanding
 	reading     int64 // buffers to read the data back
@@ -28,7 +28,7 @@ type need struct {
 	path        string // of the workload in a plan
 }
 
-// needOf returns what the load of a plan needs.
+// needOf returns the memory that the load of a plan needs.
 func needOf(p *runfile.Plan) need {
 	files := filesetOf(p, 0)
 	n := need{state: files.StateBytes(), reading: fileset.ReadingBytes(files.BlockSizeBytes)}
@@ -52,7 +52,7 @@ func needOf(p *runfile.Plan) need {
 
 func (n need) total() int64 { return programBytes + n.buffers + n.reading + n.state + n.connections }
 
-// check refuses a load that needs more than limit bytes. of says whose limit that is, and how to raise it.
+// check returns an error for a load that needs more than limit bytes. of names the limit and how to raise it.
 func (n need) check(limit int64, of string) error {
 	if n.total() <= limit {
 		return nil

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// pacer determines when the I/Os of an open loop are due: number k, from 0, k/perSecond seconds after
+// pacer determines when the I/Os of an open loop are due: number k, from 0, is due k/perSecond seconds after
 // the start, whatever the storage does. If all workers are busy when an I/O is due, its wait counts as
 // latency. Otherwise an overloaded storage would seem fast, because the load would slow down with it.
 //
-// With gaps the distances are random (Poisson), as from many independent users, with a mean of
-// 1/perSecond: see place.
+// With gaps the distances are random (Poisson), as from many independent users, with a mean of 1/perSecond:
+// see place.
 type pacer struct {
 	perSecond uint64
 	offset    time.Duration // when number 0 is due; not with gaps
@@ -21,7 +21,7 @@ type pacer struct {
 // newPacer returns the pacer of perSecond I/Os a second, at least 1.
 func newPacer(perSecond int64) pacer { return pacer{perSecond: uint64(max(perSecond, 1))} }
 
-// due returns when I/O number k is due, from the start.
+// due returns the time from the start at which I/O number k is due.
 func (c pacer) due(k uint64) time.Duration {
 	if c.gaps != nil {
 		return c.grains().due(c.place(k))
@@ -34,8 +34,7 @@ func (c pacer) due(k uint64) time.Duration {
 	return c.offset + time.Duration(whole)*time.Second + time.Duration(muldiv(rest, uint64(time.Second), c.perSecond))
 }
 
-// countBefore returns how many I/Os are due before at: the smallest k whose
-// due is not before it.
+// countBefore returns how many I/Os are due before at: the smallest k that is not due before at.
 func (c pacer) countBefore(at time.Duration) uint64 {
 	if at <= c.offset {
 		return 0
@@ -44,7 +43,7 @@ func (c pacer) countBefore(at time.Duration) uint64 {
 		return c.randomBefore(at)
 	}
 	whole, rest := uint64((at-c.offset)/time.Second), uint64((at-c.offset)%time.Second)
-	// Rounded down, so never too many; due rounds down as well, so perhaps too few.
+	// The division rounds down, so k is never too large; due rounds down as well, so k may be too small.
 	k := whole*c.perSecond + muldiv(rest, c.perSecond, uint64(time.Second))
 	for c.due(k) < at {
 		k++

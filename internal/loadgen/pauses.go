@@ -9,8 +9,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// pauses returns when nothing was answered in the window of a round, up to end. since is from when on an operation
-// waits that has not ended, or recorder.NothingWaits. It may be called while load runs.
+// pauses returns the times without any answer in the window of a round, up to end. since is the time from
+// which an unfinished operation waits, or recorder.NothingWaits. It may be called while load runs.
 func (e *engine) pauses(r *round, end, since time.Duration) *runfile.Pauses {
 	out := &runfile.Pauses{LeastMilliseconds: recorder.LeastGap.Milliseconds()}
 	for path, gaps := range e.gaps(end, since) {
@@ -27,12 +27,12 @@ func (e *engine) pauses(r *round, end, since time.Duration) *runfile.Pauses {
 	return out
 }
 
-// gaps returns what the lanes of each path have in common, and under "" what all lanes have.
+// gaps returns the common gaps of the lanes of each path, and of all lanes under "".
 func (e *engine) gaps(end, since time.Duration) map[string][]recorder.Gap {
 	all := map[string][]recorder.Gap{}
 	onPath := since
 	if since > 0 {
-		onPath = recorder.NothingWaits // as far as is known: it may wait on another one
+		onPath = recorder.NothingWaits // unknown: the operation may wait on another path
 	}
 	for i := range e.drivers {
 		d := &e.drivers[i]
@@ -48,7 +48,7 @@ func (e *engine) gaps(end, since time.Duration) map[string][]recorder.Gap {
 	return all
 }
 
-// merge leaves of a path what a further lane of it has in common with the others.
+// merge reduces the gaps of a path to those that a further lane has in common with them.
 func merge(all map[string][]recorder.Gap, path string, gaps []recorder.Gap) {
 	have, known := all[path]
 	if all[path] = gaps; known {
@@ -56,8 +56,9 @@ func merge(all map[string][]recorder.Gap, path string, gaps []recorder.Gap) {
 	}
 }
 
-// waitsSince returns from when on an operation waits that has not ended, or recorder.NothingWaits. In a closed loop,
-// all operations wait that have not ended. In an open one, done of those that were due before end have ended.
+// waitsSince returns the time from which an unfinished operation waits, or recorder.NothingWaits. In a closed
+// loop there always is one. In an open loop there is none if all operations that were due before end are
+// among the done ones.
 func (e *engine) waitsSince(end time.Duration, done uint64) time.Duration {
 	switch {
 	case e.rate == nil:
@@ -69,8 +70,8 @@ func (e *engine) waitsSince(end time.Duration, done uint64) time.Duration {
 	}
 }
 
-// pausesOf returns the gaps in the window of r, up to end, in which an operation waited. A path whose operations others
-// have taken over does not pause: it is lost.
+// pausesOf returns the gaps in the window of r, up to end, in which an operation waited. A path whose
+// operations moved to other paths does not pause: it is lost.
 func (r *round) pausesOf(gaps []recorder.Gap, end time.Duration) []runfile.Pause {
 	var out []runfile.Pause
 	for _, g := range gaps {
@@ -84,7 +85,7 @@ func (r *round) pausesOf(gaps []recorder.Gap, end time.Duration) []runfile.Pause
 	return out
 }
 
-// longest returns the longest pauses in the order of time.
+// longest returns the longest pauses, sorted by time.
 func longest[T any](all []T, pause func(T) runfile.Pause) []T {
 	slices.SortFunc(all, func(a, b T) int { return cmp.Compare(pause(b).Milliseconds, pause(a).Milliseconds) })
 	all = all[:min(len(all), runfile.MaxPauses)]

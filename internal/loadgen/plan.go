@@ -16,8 +16,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// CheckPlan finds what can be found wrong in a plan without reaching storage:
-// what the plan's own Validate finds, and what of it this program can not do.
+// CheckPlan returns the errors of a plan that are visible without access to storage: those of the plan's own
+// Validate, and parts of the plan that this program does not support.
 func CheckPlan(p *runfile.Plan) error {
 	if err := p.Validate(); err != nil {
 		return err
@@ -53,8 +53,8 @@ func CheckPlan(p *runfile.Plan) error {
 	return nil
 }
 
-// OpenTarget reaches the storage that an engine names, with the client that it
-// names. Logger gets a message for each channel that is lost or connected again.
+// OpenTarget opens the storage of an engine with the engine's client. Logger gets a message for each channel
+// that is lost or connected again.
 func OpenTarget(ctx context.Context, e runfile.Engine, now func() time.Time,
 	logger *slog.Logger,
 ) (target.Target, error) {
@@ -69,7 +69,7 @@ func OpenTarget(ctx context.Context, e runfile.Engine, now func() time.Time,
 	}
 }
 
-// writes says whether a load writes.
+// writes reports whether a load writes.
 func writes(w bench.Workload) bool {
 	if w.Raw != nil {
 		return w.Raw.Pattern != bench.PatternRead && w.Raw.Pattern != bench.PatternRandomRead
@@ -77,7 +77,7 @@ func writes(w bench.Workload) bool {
 	return w.SLOB != nil && w.SLOB.UpdatePercent > 0
 }
 
-// filesetOf says which files a client of a plan needs.
+// filesetOf returns the files that a client of a plan needs.
 func filesetOf(p *runfile.Plan, client int32) fileset.Spec {
 	f := p.Files()
 	return fileset.Spec{

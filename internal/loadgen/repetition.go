@@ -14,29 +14,29 @@ import (
 )
 
 const (
-	leastDrain = 10 * time.Second // how long the last I/Os may take at least
-	// endedDrain is how long they may take at most when the run is cancelled or its time is over: its pod is killed
-	// soon.
+	leastDrain = 10 * time.Second // minimum time for the last I/Os to end
+	// endedDrain is the maximum time for the last I/Os to end after the run is cancelled or its time is over:
+	// its pod will soon be killed.
 	endedDrain = 20 * time.Second
 )
 
-// measuring is one repetition while it runs.
+// measuring is the state of a running repetition.
 type measuring struct {
 	index int32
 	round *round
 	course.Level
-	read     [2]recorder.Snapshot // the present and the previous second
+	read     [2]recorder.Snapshot // the current and the previous second
 	write    [2]recorder.Snapshot
 	batches  struct{ read, write recorder.Batches } // of the window
 	channels []runfile.Channel                      // at the last sample
 	atFrom   reading                                // when the window began
-	late     time.Duration                          // how long after that atFrom was read
+	late     time.Duration                          // how much later atFrom was read
 	inside   bool                                   // the window has begun
 	level    *levelReport                           // for a search for capacity
 	sentinel *sentinel                              // of the window; nil without Options.Nap
 }
 
-// reading is what is read once at each end of the window.
+// reading holds the values that are read once at each end of the window.
 type reading struct {
 	channels []runfile.Channel
 	servers  []runfile.NFSServer
@@ -48,7 +48,7 @@ func (r *Runner) Measure(ctx context.Context, rep int32, l course.Level) (course
 	r.engine.take(l.Step)
 	defer target.ProvideThreads(r.engine.lanes() + 1)() // and the sentinel
 	m := &measuring{index: rep, Level: l, channels: r.target.Channels(), level: r.newLevelReport(rep, l)}
-	// In-flight I/O outlives a cancelled run: it is drained, not torn.
+	// In-flight I/Os outlive a cancelled run: they are drained, not cancelled.
 	ioCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	if m.Warmup > 0 {
@@ -63,8 +63,8 @@ func (r *Runner) Measure(ctx context.Context, rep int32, l course.Level) (course
 	if m.inside {
 		r.putRepetition(m, end)
 		r.course.CloseSpan(m.round.base.Add(end))
-		// What was measured is safe before anything else is done: a loader that
-		// is killed while it cools down or verifies loses none of it.
+		// Save the measurements before anything else: a loader that is killed while it cools down or verifies loses
+		// none of them.
 		r.course.Save()
 	}
 	patience := max(leastDrain, time.Duration(r.opt.Plan.Engine.CallTimeoutSeconds)*time.Second)
@@ -100,7 +100,7 @@ func (r *Runner) Measure(ctx context.Context, rep int32, l course.Level) (course
 	return course.Outcome{PerSecond: float64(reads.Count) / float64(l.Window), Mean: reads.Mean()}, err
 }
 
-// watch follows the load, second by second, to the end of the window.
+// watch follows the load every second until the end of the window.
 func (r *Runner) watch(ctx context.Context, m *measuring) error {
 	if m.Warmup == 0 {
 		r.beginWindow(m)
@@ -144,7 +144,7 @@ func (r *Runner) reading() reading {
 	return reading{channels: r.target.Channels(), servers: r.target.Servers(), cpu: cpu}
 }
 
-// sample adds one second to the load. Its span is the one that is ending.
+// sample adds one second to the load, which belongs to the span that is ending.
 func (r *Runner) sample(m *measuring, at time.Time) {
 	rec := r.engine.rec
 	m.read[0], m.read[1] = m.read[1], m.read[0]
@@ -178,12 +178,12 @@ func (r *Runner) sample(m *measuring, at time.Time) {
 	}
 }
 
-// repetition is the one that is being measured.
+// repetition returns the repetition that is being measured.
 func (r *Runner) repetition() *runfile.Repetition {
 	return &r.load.Repetitions[len(r.load.Repetitions)-1]
 }
 
-// putRepetition writes into the load what the window has given until end.
+// putRepetition writes the results of the window until end into the load.
 func (r *Runner) putRepetition(m *measuring, end time.Duration) {
 	out := r.repetition()
 	r.putOps(m, out)
@@ -204,7 +204,7 @@ func (r *Runner) putRepetition(m *measuring, end time.Duration) {
 	out.WakeUps = m.sentinel.wakeUps()
 }
 
-// done is how many operations of the round have ended, warm-up included.
+// done returns how many operations of the round have ended, including the warm-up.
 func (r *Runner) done() (n uint64) {
 	var s recorder.Snapshot
 	for _, d := range []recorder.Direction{recorder.Read, recorder.Write} {
@@ -234,7 +234,7 @@ func (r *Runner) measured(d recorder.Direction, batches *recorder.Batches) *runf
 	return ops
 }
 
-// putStonewall adds what the workers know when they have ended.
+// putStonewall adds the results that need all workers to have ended.
 func (r *Runner) putStonewall(m *measuring) {
 	out := r.repetition()
 	m.sentinel.end()
@@ -267,8 +267,8 @@ func (r *Runner) putStonewall(m *measuring) {
 	r.putOps(m, out)
 }
 
-// channelsSince subtracts the counters of two moments. A channel that layouts opened in
-// between has begun to count in between, too.
+// channelsSince returns the differences of the counters at two moments. A channel that layouts opened in
+// between counts from zero.
 func channelsSince(before, now []runfile.Channel) []runfile.Channel {
 	if len(now) == 0 {
 		return nil
@@ -291,8 +291,8 @@ func channelsSince(before, now []runfile.Channel) []runfile.Channel {
 	return out
 }
 
-// serversSince subtracts the counters of two moments. A layout may name any number of data
-// servers, so only the first are kept.
+// serversSince returns the differences of the counters at two moments. A layout may name any number of data
+// servers, so it keeps only the first ones.
 func serversSince(before, now []runfile.NFSServer) []runfile.NFSServer {
 	if len(now) == 0 {
 		return nil

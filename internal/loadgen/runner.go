@@ -17,8 +17,8 @@ import (
 
 const (
 	defaultConnectTimeout = 30 * time.Second
-	patience              = 10 * time.Second // with a cancelled step: a system call on a dead mount never returns
-	cleanTimeout          = 30 * time.Second // for cleaning up after a failure
+	patience              = 10 * time.Second // for a cancelled step: a system call on a dead mount never returns
+	cleanTimeout          = 30 * time.Second // for the clean-up after a failure
 )
 
 var errConnect = target.Fail(runfile.FailureUnreachable,
@@ -29,27 +29,27 @@ type Options struct {
 	Plan   runfile.Plan
 	Client int32 // index of this client, from 0
 	Now    func() time.Time
-	// Open reaches what the load is put on. Its errors are mapped to failures;
-	// it is given as long as Engine.MountTimeoutSeconds says.
+	// Open opens the target of the load. Its errors become failures. Engine.MountTimeoutSeconds bounds its time.
 	Open func(ctx context.Context) (target.Target, error)
 	Sink course.Sink
-	// Release returns when all clients may start. It is called only when the
-	// plan has several, and may then not be nil.
+	// Release returns when all clients may start. It is called only if the plan has several clients, and must
+	// not be nil then.
 	Release func(ctx context.Context) error
 	// Levels orders the levels of a search for capacity. It is called only if the plan has several
 	// clients, and must not be nil then.
 	Levels course.Orders
-	// Usage gives the CPU time used and the peak memory of this process.
+	// Usage returns the CPU time used and the peak memory of this process.
 	Usage func() (cpu time.Duration, peakBytes int64)
-	// Nap lets the calling thread sleep, as nanosleep.Hold does. Nil: how late the client wakes is not known.
+	// Nap makes the calling thread sleep, like nanosleep.Hold. Nil: the delays of wake-ups are not measured.
 	Nap func(time.Duration)
-	// Ceiling lets the client measure, before the load, what it can do without the storage.
+	// Ceiling makes the client measure its own limit without the storage, before the load.
 	Ceiling bool
-	// MemoryBytes is what this process may use, the smaller of machine and container; 0 = not known.
+	// MemoryBytes is the memory limit of this process: that of machine or container, whichever is smaller; 0 =
+	// unknown.
 	MemoryBytes int64
 }
 
-// Runner makes one run. It is used once. It is the Engine of its Course.
+// Runner performs one run and is used once. It is the Engine of its Course.
 type Runner struct {
 	opt    Options
 	course *course.Course
@@ -83,11 +83,11 @@ func New(opt Options) (*Runner, error) {
 	return &Runner{opt: opt}, nil
 }
 
-// Run makes the run. It always returns a Load, which describes a failure. The error is that of the
-// Sink when it could not store the measurements.
+// Run performs the run. It always returns a Load, which describes a failure. The error is an error of the
+// Sink that could not store the measurements.
 func (r *Runner) Run(ctx context.Context) (*runfile.Load, error) {
 	if state := needOf(&r.opt.Plan).state; state > programBytes {
-		// As many bytes of garbage as the program needs, where there would be as many as the blocks have state.
+		// Bounds the garbage by programBytes. By default it could be as large as the state of the blocks.
 		defer debug.SetGCPercent(debug.SetGCPercent(int(max(1, 100*programBytes/state))))
 	}
 	r.course = course.New(course.Options{
@@ -162,7 +162,7 @@ func (r *Runner) newEngine(jobs []fileset.Job) (*engine, error) {
 	return newUserEngine(p, r.opt.Client, jobs, len(r.target.Channels()), r.opt.Now)
 }
 
-// ceiling puts into the load what this client can do without the storage.
+// ceiling measures the limit of this client without the storage, and puts it into the load.
 func (r *Runner) ceiling(ctx context.Context) error {
 	var perSecond *int64
 	var unknown error
@@ -179,7 +179,7 @@ func (r *Runner) ceiling(ctx context.Context) error {
 	return err
 }
 
-// inTime bounds a step by how long the storage may take to answer.
+// inTime bounds a step by the time that the storage has to answer.
 func (r *Runner) inTime(step func(context.Context) error) func(context.Context) error {
 	limit := defaultConnectTimeout
 	if s := r.opt.Plan.Engine.MountTimeoutSeconds; s > 0 {
@@ -196,7 +196,7 @@ func (r *Runner) inTime(step func(context.Context) error) func(context.Context) 
 func (r *Runner) Verify(ctx context.Context) error {
 	r.course.Enter(runfile.SpanVerify, 0, time.Time{})
 	end := r.opt.Now().Add(r.opt.Plan.VerifyLimit())
-	soon := ctx // is done a little before the run must be
+	soon := ctx // ends a little before the end of the run
 	if deadline, limited := ctx.Deadline(); limited {
 		var cancel context.CancelFunc
 		soon, cancel = context.WithDeadline(ctx, deadline.Add(-afterVerify))
@@ -215,7 +215,7 @@ func (r *Runner) Verify(ctx context.Context) error {
 	}
 	found.Examples = reads.Examples
 	found.Cut = found.Cut || err != nil
-	r.load.Verification = &found // of what was read before an error, too
+	r.load.Verification = &found // also of the reads before an error
 	if err != nil || found.Wrong() == 0 {
 		return err
 	}
@@ -228,7 +228,7 @@ func (r *Runner) Verify(ctx context.Context) error {
 	return target.Fail(runfile.FailureVerify, found.Describe()+"; "+why, nil)
 }
 
-// afterVerify is what reading back leaves of the time of a run, for the I/Os in flight and for removing files.
+// afterVerify is the part of a run's time that verification leaves for in-flight I/Os and for removing files.
 const afterVerify = 10 * time.Second
 
 // Clean implements course.Engine.
@@ -246,8 +246,7 @@ func (r *Runner) Clean(ctx context.Context) error {
 	return err
 }
 
-// Failure implements course.Engine. An error without a code gets the one that
-// fits the span that it came from.
+// Failure implements course.Engine. An error without a code gets the code of its span.
 func (r *Runner) Failure(ctx context.Context, err error) *runfile.Failure {
 	return course.FailureOf(ctx, err, func(err error) string {
 		switch code := target.CodeOf(err); {

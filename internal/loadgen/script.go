@@ -9,9 +9,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// newScript says what rounds and levels a plan has. In a raw load each
-// repetition is a round of one level. A SLOB load goes through its numbers of
-// users in each; a calibration climbs its ladders.
+// newScript returns the rounds and levels of a plan. In a raw load each repetition is a round of one level. A
+// SLOB load measures all its numbers of users in each round; a calibration climbs its ladders.
 func newScript(p *runfile.Plan) *course.Script {
 	warmup, window := int(p.Schedule.WarmupSeconds), int(p.Schedule.DurationSeconds)
 	s := &course.Script{Schedule: p.Schedule, Rounds: int(p.Schedule.Repetitions), Most: 1}
@@ -51,9 +50,8 @@ func newScript(p *runfile.Plan) *course.Script {
 	return s
 }
 
-// How many reads a calibration keeps outstanding at most. CALIBRATE_IO takes the
-// number of disks for that, too: too low a number limits what it finds, and
-// above some number more change nothing.
+// Bounds of the outstanding reads of a calibration. CALIBRATE_IO uses the number of disks for the same
+// purpose: too low a number limits the result, and above some number more reads change nothing.
 const (
 	readsPerDisk      = 16
 	largeReadsPerDisk = 4
@@ -61,15 +59,15 @@ const (
 	mostLargeReads    = 128
 )
 
-// ceilings gives the largest numbers of single-block and of large reads.
+// ceilings returns the largest numbers of outstanding single-block and large reads.
 func ceilings(c *bench.CalibrateWorkload) (small, large int32) {
 	disks := int64(c.PhysicalDisks)
 	return int32(min(mostReads, disks*readsPerDisk)), int32(min(mostLargeReads, disks*largeReadsPerDisk))
 }
 
-// calibration is one run of what CALIBRATE_IO does: a ladder of random
-// single-block reads, which ends where their mean latency passes what is
-// tolerable, and one of random large reads, which ends where they bring no more.
+// calibration is one run like CALIBRATE_IO: a ladder of random single-block reads, which ends when their mean
+// latency exceeds the tolerable one, and a ladder of random large reads, which ends when more reads add no
+// throughput.
 type calibration struct {
 	round          runfile.Step
 	warmup, window int
@@ -86,7 +84,7 @@ func newCalibration(c bench.CalibrateWorkload, round runfile.Step, warmup, windo
 	}
 }
 
-// next gives the level to measure, or false when both ladders are climbed.
+// next returns the level to measure, or false at the end of both ladders.
 func (c *calibration) next() (course.Level, bool) {
 	step := c.round
 	reads, more := c.small.next()
@@ -106,7 +104,8 @@ func (c *calibration) note(o course.Outcome) {
 	c.small.note(o)
 }
 
-// left counts the first large reads too, while the single-block ones last.
+// left returns the number of levels after the current one. While the single-block reads last, it includes the
+// large reads.
 func (c *calibration) left() int {
 	if c.present == runfile.StepLargeReads {
 		return c.large.left()
@@ -115,35 +114,35 @@ func (c *calibration) left() int {
 }
 
 const (
-	// leastGrowth of what two doublings give together says that more reads
-	// outstanding only wait longer.
+	// leastGrowth is the least growth of throughput over two doublings. With less, more outstanding reads only
+	// wait longer.
 	leastGrowth = 1.02
-	// refinements is how many levels are tried between the last within the limit
-	// and the first beyond it: an eighth of a doubling.
+	// refinements is the number of levels between the last one within the limit and the first one beyond it:
+	// they narrow the distance to an eighth of a doubling.
 	refinements = 3
-	// implausible is how much longer than at half the load the mean may take. A
-	// closed loop that is saturated takes twice as long; more is a hiccup.
+	// implausible bounds the ratio of the mean latency to the latency at half the load. In a saturated closed
+	// loop the latency doubles; more is a disturbance.
 	implausible = 3
 )
 
-// ladder finds how much load storage carries within a latency. It doubles the
-// reads outstanding until their mean latency passes the limit, or until they
-// bring no more; then it narrows down where the limit was passed. It is used
-// from next to note and so on; it does no I/O and knows no clock.
+// ladder finds how much load storage carries within a latency limit. It doubles the outstanding reads until
+// their mean latency exceeds the limit, or until more reads add no throughput; then it narrows down the level
+// at which the latency exceeds the limit. The caller alternates next and note. A ladder does no I/O and uses
+// no clock.
 type ladder struct {
 	limit   time.Duration // of the mean; 0 = none
 	ceiling int32         // reads outstanding at most; at least 1
 
-	want    int32            // the present level; 0 before the first
-	over    bool             // there are no more
+	want    int32            // the current level; 0 before the first
+	over    bool             // there are no more levels
 	climbed []course.Outcome // of the doublings
 	within  int32            // the highest level within the limit, 0 = none
-	beyond  int32            // the lowest one beyond it, 0 = none
+	beyond  int32            // the lowest level beyond the limit, 0 = none
 	refined int
-	doubted bool // the present level was implausible, and is tried again
+	doubted bool // the current level was implausible and is measured again
 }
 
-// next gives the number of reads to keep outstanding, or false.
+// next returns the number of outstanding reads of the current level, or false if there are no more levels.
 func (l *ladder) next() (reads int32, more bool) {
 	if l.want == 0 {
 		l.want = 1
@@ -151,7 +150,7 @@ func (l *ladder) next() (reads int32, more bool) {
 	return l.want, !l.over
 }
 
-// left is how many levels may still come after the present one.
+// left returns the maximum number of levels after the current one.
 func (l *ladder) left() (n int) {
 	switch {
 	case l.over:
@@ -167,7 +166,7 @@ func (l *ladder) left() (n int) {
 	return n
 }
 
-// note takes the outcome of the present level, and chooses the one after it.
+// note takes the outcome of the current level and chooses the next level.
 func (l *ladder) note(o course.Outcome) {
 	slow := l.limit > 0 && o.Mean > l.limit
 	switch {
@@ -187,13 +186,12 @@ func (l *ladder) note(o course.Outcome) {
 	l.refine()
 }
 
-// unlikely says whether a level is to be measured once more before it is
-// believed.
+// unlikely reports whether a level must be measured once more because its latency is implausible.
 func (l *ladder) unlikely(o course.Outcome) bool {
 	return !l.doubted && len(l.climbed) > 0 && o.Mean > implausible*l.climbed[len(l.climbed)-1].Mean
 }
 
-// climb goes on to twice the reads while that helps.
+// climb doubles the reads while that adds throughput.
 func (l *ladder) climb(o course.Outcome) {
 	l.within, l.doubted = l.want, false
 	l.climbed = append(l.climbed, o)
@@ -204,8 +202,8 @@ func (l *ladder) climb(o course.Outcome) {
 	l.want = min(2*l.want, l.ceiling)
 }
 
-// flat says that neither of the last two doublings brought more than leastGrowth
-// over what there was before them: one that fell short alone may be noise.
+// flat reports whether each of the last two doublings brought less than leastGrowth over the throughput
+// before both: one small growth alone may be noise.
 func (l *ladder) flat() bool {
 	n := len(l.climbed)
 	if n < 3 {
@@ -215,8 +213,8 @@ func (l *ladder) flat() bool {
 	return l.climbed[n-2].PerSecond < enough && l.climbed[n-1].PerSecond < enough
 }
 
-// refine halves the distance between the last level within the limit and the
-// first beyond it, until that is an eighth of a doubling.
+// refine halves the distance between the last level within the limit and the first level beyond it, until it
+// is an eighth of a doubling.
 func (l *ladder) refine() {
 	apart := l.beyond - l.within
 	if l.within == 0 || apart <= 1 || l.refined == refinements {

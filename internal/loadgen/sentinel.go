@@ -11,14 +11,14 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// wakePeriod is the distance of the times at which a sentinel is due. A wake-up costs some microseconds of a
-// processor, and up to 30 in a virtual machine.
+// wakePeriod is the interval at which a sentinel is due. A wake-up costs some microseconds of CPU time, and
+// up to 30 in a virtual machine.
 const wakePeriod = 5 * time.Millisecond
 
-// sentinel measures the noise of this client. Its thread is due to wake at fixed times and records by how
-// much later it woke, as jHiccup does. What delays it (other work on the machine, a CPU limit, a hypervisor,
-// the Go runtime) delays operations too, and is not the storage. A standstill counts once for each time that
-// fell due in it, as it delays all operations that fell due in it. A nil sentinel knows nothing.
+// sentinel measures the noise of this client. Its thread is due to wake at fixed times and records how much
+// later it woke, as jHiccup does. Its delays (from other work on the machine, a CPU limit, a hypervisor, the
+// Go runtime) also delay operations and do not come from the storage. A standstill counts once for each due
+// time in it, because it delays all operations that are due in it. A nil sentinel measures nothing.
 type sentinel struct {
 	stopping atomic.Bool
 	ended    chan struct{}
@@ -27,13 +27,13 @@ type sentinel struct {
 	late *stats.Histogram
 }
 
-// startSentinel starts the thread of a sentinel. nap lets it sleep.
+// startSentinel starts the thread of a sentinel. nap makes the thread sleep.
 func startSentinel(now func() time.Time, nap func(time.Duration)) *sentinel {
 	s := &sentinel{ended: make(chan struct{}), late: stats.NewHistogram()}
-	due := now().Add(wakePeriod) // a thread that starts late is late, too
+	due := now().Add(wakePeriod) // counts a late start of the thread, too
 	go func() {
 		defer close(s.ended)
-		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine, and so does its precision
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine, and with it the timer precision
 		nanosleep.Precise()
 		for {
 			nap(due.Sub(now()))
@@ -45,7 +45,7 @@ func startSentinel(now func() time.Time, nap func(time.Duration)) *sentinel {
 	return s
 }
 
-// record counts all times that fell due until now. It returns the next one.
+// record counts all times that were due until now. It returns the next due time.
 func (s *sentinel) record(due, now time.Time) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +55,7 @@ func (s *sentinel) record(due, now time.Time) time.Time {
 	return due
 }
 
-// stop tells the thread to end when it wakes.
+// stop makes the thread end at its next wake-up.
 func (s *sentinel) stop() {
 	if s != nil {
 		s.stopping.Store(true)
@@ -69,7 +69,7 @@ func (s *sentinel) end() {
 	}
 }
 
-// wakeUps returns what was recorded so far, or nil.
+// wakeUps returns the recorded delays, or nil without any.
 func (s *sentinel) wakeUps() *runfile.WakeUps {
 	if s == nil {
 		return nil

@@ -10,39 +10,40 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// users describes a load with steps of different numbers of users, or of outstanding reads. One set of workers
-// serves all steps: in a smaller step the first of them are at work, over the same connections and open files.
+// users describes a load whose steps differ in the number of users or of outstanding reads. One set of
+// workers serves all steps: in a smaller step only the first of them work, over the same connections and open
+// files.
 type users struct {
-	perUser      int // workers of each: reads ahead
+	perUser      int // workers of each user: reads ahead
 	small, large int64
 	fileBytes    int64
 	tables       []*job // all files
 	most         int    // workers of the largest step
-	wide         int    // of these, the first ones that do large operations
+	wide         int    // number of the first workers that do large operations
 }
 
-// user is the state of a worker in such a load. It belongs to the caller of the worker's next.
+// user is the state of a worker in a load with users. It belongs to the caller of the worker's next.
 type user struct {
-	slot  int    // workers with lower ones are at work first
-	whole []byte // the worker's buffer, of which a step may need the beginning
-	// tables are those that each read draws one of; nil = the worker's own.
+	slot  int    // workers with lower slots work first
+	whole []byte // the worker's buffer; a step may use only its beginning
+	// tables are the files from which each read draws one; nil = the worker's own file.
 	tables        []*job
 	updatePercent int
 	think         think
 
 	done  int64         // operations since the last pause
-	until time.Duration // of the present pause; 0 = there is none
+	until time.Duration // end of the current pause; 0 = there is none
 }
 
-// think is how a user pauses.
+// think defines the pauses of a user.
 type think struct {
 	every       int64 // operations; 0 = never
 	least, most time.Duration
 }
 
-// thinkOf returns the pauses of a plan. They come after a number of statements. A statement of SLOB
-// touches WorkUnit blocks, each of which is an operation here. Otherwise a work unit means nothing
-// to storage: its blocks are read one after the other.
+// thinkOf returns the pauses of a plan. They come after a number of statements. A statement of SLOB touches
+// WorkUnit blocks, each of which is an operation here. Beyond that a work unit has no meaning for storage,
+// because its blocks are read one after the other.
 func thinkOf(s *bench.SLOBWorkload) think {
 	if s.Think == nil {
 		return think{}
@@ -54,12 +55,11 @@ func thinkOf(s *bench.SLOBWorkload) think {
 	}
 }
 
-// begin forgets what was in an earlier round.
+// begin resets the state of an earlier round.
 func (u *user) begin() { u.done, u.until = 0, 0 }
 
-// pause says for how long the worker still thinks before its next operation.
-// That is no latency. It is bounded like the wait of an open loop, so that a
-// stream learns of the end.
+// pause returns how long the worker still thinks before its next operation. Think time is not latency. It is
+// bounded like the wait of an open loop, so that a stream notices the end of the round.
 func (w *worker) pause(now time.Duration) time.Duration {
 	u := w.user
 	if u.think.every == 0 || u.done < u.think.every {
@@ -78,7 +78,7 @@ func (w *worker) pause(now time.Duration) time.Duration {
 	return 0
 }
 
-// draw says what the next operation of a user is, but for its block.
+// draw chooses the next operation of a user, except its block.
 func (w *worker) draw() {
 	u := w.user
 	u.done++
@@ -88,8 +88,8 @@ func (w *worker) draw() {
 	w.updates = u.updatePercent > 0 && w.random.IntN(100) < u.updatePercent
 }
 
-// mostStreams bounds the connections and threads of many users, who share them; slotsPerStream is
-// the number of outstanding reads that justify another stream.
+// mostStreams bounds the connections and threads, which many users share; slotsPerStream is the number of
+// outstanding reads that justify another stream.
 const (
 	mostStreams    = 4
 	slotsPerStream = 64
@@ -122,8 +122,8 @@ func newUserEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, channel
 		return nil, errors.Join(err, e.release())
 	}
 	for i := range e.workers {
-		// A stream spreads its slots over the channels in turn. So each gets as
-		// many in a row, or the first users would share the first channel.
+		// A stream spreads its slots over the channels in turn. Each stream therefore gets that many slots in a
+		// row; otherwise the first users would share the first channel.
 		stream, of := i/e.perStream, i%e.perStream
 		slot := (of/together*streams+stream)*together + of%together
 		w := &e.workers[i]
@@ -162,10 +162,10 @@ func newUsers(plan *runfile.Plan) *users {
 	return u
 }
 
-// streams is how many streams share the operations of the largest step.
+// streams returns the number of streams that share the operations of the largest step.
 func (u *users) streams() int { return min(mostStreams, (u.most+slotsPerStream-1)/slotsPerStream) }
 
-// assign gives each worker its files and its habits.
+// assign gives each worker its file, its updates and its pauses.
 func (u *users) assign(load bench.Workload, workers []worker) {
 	scans := u.scans(load.SLOB, workers)
 	for i := range workers {
@@ -182,8 +182,8 @@ func (u *users) assign(load bench.Workload, workers []worker) {
 	}
 }
 
-// scans gives each user of a scan its own place in its schema's table: users that share a table
-// start at even distances. The reads ahead of one user share its place.
+// scans gives each user of a scan its own place in its schema's table: users of the same table start at even
+// distances. The reads ahead of one user share its place.
 func (u *users) scans(s *bench.SLOBWorkload, workers []worker) []*job {
 	if s == nil || s.Access != bench.SLOBFullTableScan {
 		return nil
@@ -202,7 +202,7 @@ func (u *users) scans(s *bench.SLOBWorkload, workers []worker) []*job {
 	return scans
 }
 
-// take makes the workers ready for a step. No round may be running.
+// take prepares the workers for a step. No round may be running.
 func (e *engine) take(step *runfile.Step) {
 	if step == nil {
 		return
@@ -225,6 +225,6 @@ func (e *engine) take(step *runfile.Step) {
 		if rated {
 			w.idle = w.user.slot >= e.users.most
 		}
-		w.buf = w.user.whole[:min(block, int64(len(w.user.whole)))] // an idle one may have a shorter one
+		w.buf = w.user.whole[:min(block, int64(len(w.user.whole)))] // an idle worker may have a shorter buffer
 	}
 }

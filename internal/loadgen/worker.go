@@ -14,9 +14,9 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// worker keeps one I/O of its job outstanding. It defines that I/O (next) and records its result (done),
-// for the target's stream that does the I/O (driver). The fields below the line belong to the caller of
-// next and done, and are read when the round has ended.
+// worker keeps one I/O of its job outstanding. It defines that I/O (next) and records its result (done), for
+// the target's stream that performs the I/O (driver). The fields below the line belong to the caller of next
+// and done; the engine reads them after the end of the round.
 type worker struct {
 	engine  *engine
 	job     *job
@@ -26,8 +26,8 @@ type worker struct {
 	random  rand.Rand // of source
 	movable bool      // the buffer needs only new stamps for another block
 	user    *user     // nil in a raw load
-	idle    bool      // it has nothing to do in this round
-	turn    uint64    // counts reads, from another number in each worker; see check
+	idle    bool      // has no I/O in this round
+	turn    uint64    // counts reads, from a different number in each worker; see check
 	checked int64     // reads that were checked, of all rounds
 
 	round   *round
@@ -42,36 +42,36 @@ type worker struct {
 	claiming   bool          // the current operation waits for a block that nobody writes to
 	gen        uint64        // of the block that is claimed for a write
 	oldest     uint64        // generation that the current read may find
-	tainted    bool          // the buffer may not hold the data of a file, but for the stamps
-	overdue    bool          // the current operation could not start when it was due; open loop
+	tainted    bool          // the buffer may lack the base data of a file, under the stamps
+	overdue    bool          // the current operation could not start at its due time; open loop
 	lastDone   time.Duration // when its last counted operation ended
 	last       *lane         // where its last I/O ended
-	started    int64         // operations due in the window that were started; open loop
-	late       int64         // those started after they were due
+	started    int64         // operations due in the window that started; open loop
+	late       int64         // of these, the number that started after their due time
 
-	_ [cacheLines]byte // the neighbour may be in use on another processor
+	_ [cacheLines]byte // another processor may use the neighbour
 }
 
 const cacheLines = 128 // bytes; two, because they are fetched in pairs
 
-// lane is one goroutine that calls next and done.
+// lane is the state of one goroutine that calls next and done.
 type lane struct {
 	shard *recorder.Shard
 	gaps  recorder.Gaps
-	path  string // where its I/O goes; empty if that is not known
-	// The end of one I/O is the start of the next one in the same slot, which saves a look at the
-	// clock. slot is -1 or the slot whose I/O ended last, at ended. A slot that has since been on
-	// another lane ended its last I/O there.
+	path  string // the path of its I/O; empty if unknown
+	// The end of one I/O is the start of the next one in the same slot, which saves a reading of the clock. slot
+	// is -1 or the slot whose I/O ended last, at ended. A slot that has since moved to another lane ended its
+	// last I/O there.
 	slot  int
 	ended time.Duration
 
 	_ [cacheLines]byte
 }
 
-// longestWait bounds what next asks for, so that the end of a round is noticed.
+// longestWait bounds the wait that next requests, so that a worker notices the end of a round.
 const longestWait = 250 * time.Millisecond
 
-// begin makes the worker ready for a round.
+// begin prepares the worker for a round.
 func (w *worker) begin(r *round) {
 	w.round = r
 	w.waiting, w.half, w.updates, w.claiming = false, false, false, false
@@ -81,8 +81,8 @@ func (w *worker) begin(r *round) {
 	}
 }
 
-// next fills in the next I/O of the pattern, or for how long to wait for it. It
-// returns false when there is none: the round has ended, or is being ended.
+// next fills in the next I/O of the pattern, or the time to wait before it. It returns false if there is
+// none: the round has ended, or is being ended.
 func (w *worker) next(io *target.IO, l *lane) bool {
 	io.Wait = 0
 	// In a search for capacity, the write of an update is due like any other I/O.
@@ -111,7 +111,7 @@ func (w *worker) next(io *target.IO, l *lane) bool {
 	return w.fill(io, now)
 }
 
-// fill fills in the next I/O if it may start, or how long its user still thinks.
+// fill fills in the next I/O if it may start, or the remaining think time of its user.
 func (w *worker) fill(io *target.IO, now time.Duration) bool {
 	if w.half {
 		w.toWrite(io, w.writes())
@@ -132,7 +132,7 @@ func (w *worker) fill(io *target.IO, now time.Duration) bool {
 	}
 	if f := w.writes(); f != nil && !w.claim(f) {
 		w.claiming, io.Wait = true, claimWait
-		// An open loop counts an operation that starts in no time as one that was never started.
+		// An open loop counts an operation without time to start as never started.
 		w.waiting, w.overdue = w.engine.rate != nil, true
 		return now < w.round.to
 	}
@@ -155,8 +155,8 @@ const (
 	claimWait  = 100 * time.Microsecond
 )
 
-// claim makes sure that this worker alone writes to the current block until End or Cancel, or takes another block. A
-// copy and an update keep their block from before the read.
+// claim reserves the current block for a write of this worker alone until End or Cancel, or takes another
+// block. A copy and an update keep the block that they claimed before the read.
 func (w *worker) claim(f *fileset.File) (ok bool) {
 	for range claimTries {
 		if w.gen, ok = f.Tracker.Begin(w.block); ok {
@@ -175,10 +175,9 @@ func (w *worker) cancel() {
 	}
 }
 
-// await says whether the next operation of an open loop is due, or
-// how long it is until then, or that it is too late for any. Without
-// longestWait those that wait would not notice the end; that all look up at
-// the same moments costs the fewest wake-ups.
+// await reports whether an open loop may start another operation, and returns the time until it is due.
+// Waiting workers look up at multiples of longestWait, so that they notice the end of the round; at common
+// moments this costs the fewest wake-ups.
 func (w *worker) await(now time.Duration) (more bool, wait time.Duration) {
 	if !w.waiting {
 		w.due = w.engine.rate.due(w.round.ticket.Add(1) - 1)
@@ -196,7 +195,7 @@ func (w *worker) await(now time.Duration) (more bool, wait time.Duration) {
 	return true, 0
 }
 
-// count notes that the operation that is due starts.
+// count records the start of a due operation.
 func (w *worker) count() {
 	if w.engine.rate == nil {
 		return
@@ -210,7 +209,7 @@ func (w *worker) count() {
 	w.at = w.due
 }
 
-// choose gives the number of the next block.
+// choose returns the number of the next block.
 func (w *worker) choose() int64 {
 	if w.engine.draws {
 		return w.random.Int64N(w.engine.blocks)
@@ -218,11 +217,11 @@ func (w *worker) choose() int64 {
 	return int64((w.job.next.Add(1) - 1) % uint64(w.engine.blocks))
 }
 
-// toWrite makes the data of one block and fills in the write. That time is not part of the latency,
-// but it is part of the waiting in an open loop.
+// toWrite makes the data of one block and fills in the write. The time for it is not part of a latency in a
+// closed loop. In an open loop it is part of the wait.
 func (w *worker) toWrite(io *target.IO, f *fileset.File) {
 	off := w.block * int64(len(w.buf))
-	// A copy or an update has just read the base data of this very place.
+	// A copy or an update has just read the base data of the same place.
 	if !w.movable && !w.half || w.tainted {
 		f.Data.Base(w.buf, off)
 		w.tainted = false
@@ -259,16 +258,16 @@ func (w *worker) done(io *target.IO, l *lane) {
 }
 
 const (
-	// wholeEvery is the number of reads of which one is compared byte by byte. Of the others one stamp in each
-	// 4 KiB is looked at: of an operation of 8 KiB and of 1 MiB, all that takes less than 1 % and 2 % of its
-	// processor time.
+	// wholeEvery is the number of reads of which one is compared byte by byte. Of the others, one stamp per 4
+	// KiB is checked. All checks together take less than 1 % of the CPU time of an operation of 8 KiB, and less
+	// than 2 % of an operation of 1 MiB.
 	wholeEvery = 100
-	// noticeableBytes is the length from which the check of the stamps takes longer than a look at the clock.
+	// noticeableBytes is the length from which the check of the stamps takes longer than reading the clock.
 	noticeableBytes = 64 << 10
 )
 
-// check compares what was read with what may be there: the last write that had ended when the read began, or any
-// that has begun since. Its time is no part of a latency.
+// check compares the data of a read with the possible writes: the last write that had ended when the read
+// began, or any write that has begun since. Its time is not part of a latency.
 func (w *worker) check(io *target.IO, l *lane) {
 	f := w.job.Main
 	last := f.Tracker.Newest(w.block)
@@ -290,7 +289,7 @@ func (w *worker) check(io *target.IO, l *lane) {
 	}
 }
 
-// wrongReads are the reads of the load that were wrong.
+// wrongReads collects the reads of the load that returned wrong data.
 type wrongReads struct {
 	mu    sync.Mutex
 	found runfile.Verification
@@ -306,7 +305,7 @@ func (r *wrongReads) note(f *fileset.File, bad *content.Difference, path string)
 	r.found.AddExample(example)
 }
 
-// fail ends the round. An I/O that we cancelled fails when it has ended anyway.
+// fail ends the round. For an I/O that the engine cancelled the round has already ended.
 func (w *worker) fail(io *target.IO) {
 	verb, name := "read", w.job.Main.Name
 	if io.Write {
@@ -315,8 +314,8 @@ func (w *worker) fail(io *target.IO) {
 	w.round.fail(fmt.Errorf("%s %q at offset %d: %w", verb, name, io.Offset, io.Err))
 }
 
-// record counts an operation in the window in which it ended, or not at all
-// when that was after the last one.
+// record counts an operation in the window in which it ended. After the end of the round it records a
+// successful operation only as unended.
 func (w *worker) record(to *recorder.Shard, d recorder.Direction, end time.Duration, err error) {
 	phase := recorder.Measure
 	switch until := time.Duration(w.round.until.Load()); {
@@ -337,7 +336,7 @@ func (w *worker) record(to *recorder.Shard, d recorder.Direction, end time.Durat
 	to.Record(phase, d, end-w.at, len(w.buf))
 }
 
-// writes gives the file that this worker writes to, or nil.
+// writes returns the file that this worker writes to, or nil.
 func (w *worker) writes() *fileset.File {
 	switch {
 	case w.engine.copies:
@@ -373,7 +372,7 @@ type driver struct {
 	lanes   []lane
 }
 
-// ready forgets what the lanes noted in an earlier round.
+// ready resets the state of the lanes from an earlier round.
 func (d *driver) ready() *driver {
 	for i := range d.lanes {
 		d.lanes[i].slot = -1
@@ -388,7 +387,7 @@ func (d *driver) Next(io *target.IO) bool { return d.workers[io.Slot].next(io, &
 // Done implements target.Driver.
 func (d *driver) Done(io *target.IO) { d.workers[io.Slot].done(io, &d.lanes[io.Lane]) }
 
-// busy says whether any of the workers has something to do.
+// busy reports whether any of the workers is not idle.
 func (d *driver) busy() bool {
 	for i := range d.workers {
 		if !d.workers[i].idle {

@@ -20,7 +20,7 @@ const (
 	OranfstabKey = "oranfstab"
 )
 
-// PlanConfigMap carries the plan file, and the oranfstab beside it for people.
+// PlanConfigMap returns the ConfigMap with the plan file, and with the oranfstab for people.
 func PlanConfigMap(b *v1alpha1.NFSBenchmark, plan, oranfstab string) *corev1.ConfigMap {
 	data := map[string]string{PlanKey: plan}
 	if oranfstab != "" {
@@ -33,21 +33,20 @@ func PlanConfigMap(b *v1alpha1.NFSBenchmark, plan, oranfstab string) *corev1.Con
 	}
 }
 
-// ResultConfigMap is the one object that the collectors of a run may write. It
-// is made empty, so that they need no right to create any.
+// ResultConfigMap returns the only object that the collectors of a run may write. The operator creates it empty, so
+// that they need no right to create objects.
 func ResultConfigMap(b *v1alpha1.NFSBenchmark) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: meta(b, NamesOf(b).Result, ComponentConfig)}
 }
 
-// The label of results that outlive their benchmark, whose value is the name of the benchmark's
-// children (Names.Base), and the annotations that tell more.
+// The label of results that outlive their benchmark, whose value is Names.Base, and the annotations with details.
 const (
 	LabelKeptResult     = "nfsbench.io/kept-result"
 	AnnotationBenchmark = "nfsbench.io/benchmark-name"
 	AnnotationBytes     = "nfsbench.io/bytes" // of the result
 )
 
-// KeptResult is a copy of a result that has no owner, and a name that no later benchmark takes.
+// KeptResult returns a copy of a result that has no owner, under a name that no later benchmark takes.
 func KeptResult(b *v1alpha1.NFSBenchmark, result *corev1.ConfigMap) *corev1.ConfigMap {
 	bytes := 0
 	for _, data := range result.BinaryData {
@@ -66,8 +65,7 @@ func KeptResult(b *v1alpha1.NFSBenchmark, result *corev1.ConfigMap) *corev1.Conf
 	}
 }
 
-// CollectorAccess is the identity of the collectors, which may read and change the result object
-// and nothing else.
+// CollectorAccess returns the identity of the collectors, which may read and change the result object and nothing else.
 func CollectorAccess(b *v1alpha1.NFSBenchmark) (*corev1.ServiceAccount, *rbacv1.Role, *rbacv1.RoleBinding) {
 	account, role, binding := Access(meta(b, NamesOf(b).Collector, ComponentConfig), rbacv1.PolicyRule{
 		APIGroups:     []string{""},
@@ -79,7 +77,7 @@ func CollectorAccess(b *v1alpha1.NFSBenchmark) (*corev1.ServiceAccount, *rbacv1.
 	return account, role, binding
 }
 
-// Access is a ServiceAccount with a role of these rules, all of one name.
+// Access returns a ServiceAccount and a role of these rules for it, all of one name.
 func Access(m metav1.ObjectMeta, rules ...rbacv1.PolicyRule) (
 	*corev1.ServiceAccount, *rbacv1.Role, *rbacv1.RoleBinding,
 ) {
@@ -98,8 +96,8 @@ const (
 	AnnotationHolder = "nfsbench.io/holder" // namespace/name of the benchmark
 )
 
-// TargetLease says that a benchmark uses a target. Its holder is the UID of the
-// benchmark: an object of the same name that came later is not the holder.
+// TargetLease returns the Lease by which a benchmark holds a target. Its holder is the UID of the benchmark, so a later
+// object of the same name is not the holder.
 func TargetLease(b *v1alpha1.NFSBenchmark, namespace, key string, now metav1.MicroTime) *coordinationv1.Lease {
 	return &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{
@@ -119,8 +117,8 @@ func TargetLease(b *v1alpha1.NFSBenchmark, namespace, key string, now metav1.Mic
 	}
 }
 
-// LeaseName is the name of a target's Lease. Tenants choose keys, so the hash is one for which nobody finds
-// another key with the same.
+// LeaseName returns the name of a target's Lease. Tenants choose keys, so the hash must be cryptographic: nobody can
+// find another key with the same name.
 func LeaseName(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	clean := notInLabel.ReplaceAllString(strings.ToLower("nfsb-target-"+key), "-")

@@ -39,20 +39,17 @@ const (
 	// the group dba of Oracle's packages and images.
 	oracleUser = int64(54321)
 	dbaGroup   = int64(54322)
-	// databaseSecretMode lets the pod's group read the password, which the
-	// kubelet makes the owner of it.
+	// databaseSecretMode lets the pod's group read the password: the kubelet sets that group on the file.
 	databaseSecretMode = int32(0o440)
-	// graceSeconds is what the collector needs to publish, after the database
-	// has been shut down.
+	// graceSeconds bounds the time of the collector to publish after the database has been shut down.
 	graceSeconds = int64(60)
 )
 
-// withDatabase changes the pod of a load into one whose loader drives a
-// database: it runs in the user's image, because that has Oracle's client, and
-// for a database of the run's own in the one that the database runs in.
+// withDatabase changes the pod of a load into one whose loader drives a database. The loader runs in the user's image,
+// because that has Oracle's client: for a database of the run in the image of the database.
 func withDatabase(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, images Images) {
-	// Everything runs as the user oracle: containers share files, and the password is
-	// for its group. Volumes whose root belongs to it already are not walked through.
+	// All containers run as the user oracle: they share files, and the oracle group may read the password. The kubelet
+	// does not walk through volumes whose root already belongs to the user.
 	spec.SecurityContext = &corev1.PodSecurityContext{
 		RunAsNonRoot:        new(true),
 		RunAsUser:           new(oracleUser),
@@ -72,7 +69,7 @@ func withDatabase(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, images Images)
 		spec.InitContainers = append(spec.InitContainers, database(b, images))
 		spec.TerminationGracePeriodSeconds = new(int64(c.ShutdownTimeoutSeconds) + graceSeconds)
 		memory := c.SharedMemory
-		if memory == nil { // half of all, for the SGA where the user switches automatic memory management on
+		if memory == nil { // half of the memory, for the SGA if the user enables automatic memory management
 			memory = resource.NewQuantity(plan.InstanceOf(c).MemoryBytes/2, resource.BinarySI)
 		}
 		spec.Volumes = append(spec.Volumes, corev1.Volume{Name: memoryVolume, VolumeSource: corev1.VolumeSource{
@@ -86,7 +83,7 @@ func withDatabase(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, images Images)
 	}
 }
 
-// tools copies our programs to where containers of the user's image find them.
+// tools copies the nfsbench programs into a volume for containers of the user's image.
 func tools(images Images) corev1.Container {
 	c := container(ContainerTools, images, "install", "--to", toolsDir)
 	c.Resources = modest("20m", "32Mi")
@@ -94,8 +91,8 @@ func tools(images Images) corev1.Container {
 	return c
 }
 
-// permissions gives an empty volume, or one of ours, to the user oracle. It is root with
-// the capabilities for that and no others; if the server squashes root, the program warns.
+// permissions gives an empty volume, or one of the operator, to the user oracle. It runs as root with only the
+// capabilities that it needs; if the server squashes root, the program warns.
 func permissions(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 	c := container(ContainerPermissions, images, "permissions", "--directory", plan.DataDirectory(b),
 		"--owner", "54321:54321")
@@ -133,8 +130,7 @@ func oracleLoader(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 	return c
 }
 
-// credentialsVolume holds the keys that the loader needs, and no other of the
-// Secret.
+// credentialsVolume mounts only the keys of the Secret that the loader needs.
 func credentialsVolume(b *v1alpha1.NFSBenchmark) corev1.Volume {
 	if x := b.Spec.Database.External; x != nil {
 		return secretVolume(databaseCreds, x.CredentialsSecretRef.Name, databaseSecretMode,
@@ -149,7 +145,7 @@ func kitMount() corev1.VolumeMount {
 	return corev1.VolumeMount{Name: kitVolume, MountPath: runfile.KitPath, ReadOnly: true}
 }
 
-// kitArgs name the user's SLOB kit where there is one.
+// kitArgs returns the arguments that name the user's SLOB kit; none without a kit.
 func kitArgs(b *v1alpha1.NFSBenchmark) []string {
 	if w := b.Spec.Workload.SLOB; w != nil && w.Kit != nil {
 		return []string{"--kit", runfile.KitDirectory(*w.Kit)}
@@ -157,7 +153,7 @@ func kitArgs(b *v1alpha1.NFSBenchmark) []string {
 	return nil
 }
 
-// kitClaim is the claim with the user's SLOB kit; empty where there is none.
+// kitClaim returns the claim with the user's SLOB kit; empty if there is none.
 func kitClaim(b *v1alpha1.NFSBenchmark) string {
 	if w := b.Spec.Workload.SLOB; w != nil && w.Kit != nil {
 		return w.Kit.ClaimName
@@ -174,21 +170,21 @@ const ContainerDatabase = "database"
 
 const (
 	probeSeconds = 10
-	// probeTimeoutSeconds is for a node that is busy creating the database.
+	// probeTimeoutSeconds allows for a node that is busy creating the database.
 	probeTimeoutSeconds = 30
-	// probeSlack is how many probes may fail beyond the time that the database
-	// has: the container says better than its probe why it is not ready.
+	// probeSlack is the number of probes that may fail after the startup timeout of the database: the container itself
+	// explains better than its probe why it is not ready.
 	probeSlack = 6
-	// defaultDatabaseMemory is what it asks for without a word of the user.
+	// defaultDatabaseMemory is the memory request if the user sets none.
 	defaultDatabaseMemory = "4Gi"
 )
 
-// CleansFiles says that a run makes files of its own on the export, which a
-// CleanJob removes. Those of a database are the database's.
+// CleansFiles reports whether a run makes files of its own on the export, which a CleanJob removes. The files of a
+// database belong to the database.
 func CleansFiles(b *v1alpha1.NFSBenchmark) bool { return b.Spec.Database == nil }
 
-// database runs the user's image under our supervision: a native sidecar, so
-// that the loader starts when the database is ready, and stops before it does.
+// database returns the container that runs the user's image under supervision by nfsbench. It is a native sidecar, so
+// the loader starts when the database is ready, and stops before the database.
 func database(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 	c := b.Spec.Database.Container
 	i := plan.InstanceOf(c)
@@ -212,12 +208,11 @@ func database(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 		{Name: memoryVolume, MountPath: memoryDir},
 		{Name: planVolume, MountPath: planDir, ReadOnly: true},
 	}
-	if kitClaim(b) != "" { // checked there before the database is created
+	if kitClaim(b) != "" { // the supervisor checks the kit before it creates the database
 		out.VolumeMounts = append(out.VolumeMounts, kitMount())
 	}
 	if isDirect(b) && b.Spec.Protocol.Oranfstab != bench.Disabled {
-		// Below ORACLE_HOME/dbs it would be in the way: newer images move that
-		// folder onto the volume.
+		// The file must not be mounted in ORACLE_HOME/dbs: newer images move that folder onto the volume.
 		out.VolumeMounts = append(out.VolumeMounts, corev1.VolumeMount{
 			Name: planVolume, MountPath: "/etc/oranfstab", SubPath: OranfstabKey, ReadOnly: true,
 		})
@@ -229,7 +224,7 @@ func isDirect(b *v1alpha1.NFSBenchmark) bool {
 	return b.Spec.Protocol.Client == bench.ClientDirectNFS
 }
 
-// existing allows what would be done to a database of somebody else.
+// existing returns the argument that permits changes to a database that the run did not create.
 func existing(c *v1alpha1.DatabaseContainer) []string {
 	if c.ExistingDatabase == v1alpha1.ExistingDatabaseUse {
 		return []string{"--use-existing"}
@@ -270,8 +265,8 @@ func databaseArgs(b *v1alpha1.NFSBenchmark, i plan.Instance) []string {
 
 func seconds(n int32) string { return strconv.Itoa(int(n)) + "s" }
 
-// databaseEnv is how the images are configured at their first start. What the
-// user declares wins; the API refuses the names that must not be declared.
+// databaseEnv returns the environment that configures the image at its first start. The user's variables take
+// precedence; the API refuses reserved names.
 func databaseEnv(c *v1alpha1.DatabaseContainer, i plan.Instance) []corev1.EnvVar {
 	values := imageEnv(c, i)
 	maps.Copy(values, c.Environment)
@@ -284,8 +279,8 @@ func databaseEnv(c *v1alpha1.DatabaseContainer, i plan.Instance) []corev1.EnvVar
 	return env
 }
 
-// imageEnv is what an image must know. Those of Oracle Free and Express have
-// fixed names and know no memory sizes.
+// imageEnv returns the variables that an image needs. Images of Oracle Free and Express have fixed names and no
+// variables for memory sizes.
 func imageEnv(c *v1alpha1.DatabaseContainer, i plan.Instance) map[string]string {
 	if c.Edition == v1alpha1.EditionFree || c.Edition == v1alpha1.EditionExpress {
 		return map[string]string{}
@@ -305,7 +300,7 @@ func passwordKey(c *v1alpha1.DatabaseContainer) string {
 	return cmp.Or(c.PasswordSecretRef.Key, passwordFile)
 }
 
-// databaseResources asks for memory in any case, for the SGA is derived from it.
+// databaseResources always requests memory, because the SGA size is derived from it.
 func databaseResources(c *v1alpha1.DatabaseContainer) corev1.ResourceRequirements {
 	if c.Resources == nil {
 		return modest("500m", defaultDatabaseMemory)
@@ -322,15 +317,14 @@ func databaseResources(c *v1alpha1.DatabaseContainer) corev1.ResourceRequirement
 	return r
 }
 
-// databaseSecurity gives up what the image does not need. Direct NFS gets its
-// file handles and low ports by oradism, which is setuid root, and the images of
-// Oracle Free and Express create and start their database by su: without privilege
-// escalation the one falls back to the kernel's NFS without a word, and the others do not start.
-// Where neither is the case, nothing is left of the privileges.
+// databaseSecurity drops the privileges that the image does not need. Direct NFS gets its file handles and low ports
+// through oradism, which is setuid root; without privilege escalation Direct NFS silently falls back to the kernel's
+// NFS. The images of Oracle Free and Express create and start their database with su; without privilege escalation they
+// do not start. In all other cases the container has no privileges.
 //
-// The defaults of container runtimes differ (CRI-O and Podman lack AUDIT_WRITE, without which
-// su fails), so the capabilities are named. Baseline Pod Security allows all of them. The
-// database does not run as root: only those two programs can use them.
+// The defaults of container runtimes differ (CRI-O and Podman lack AUDIT_WRITE, without which su fails), so the
+// capabilities are listed. Baseline Pod Security allows all of them. The database does not run as root: only oradism
+// and su can use them.
 func databaseSecurity(b *v1alpha1.NFSBenchmark) *corev1.SecurityContext {
 	edition := b.Spec.Database.Container.Edition
 	escalation := isDirect(b) || edition == v1alpha1.EditionFree || edition == v1alpha1.EditionExpress

@@ -16,35 +16,35 @@ import (
 // ComponentDoctor is the component of a DoctorJob.
 const ComponentDoctor = "doctor"
 
-// The plan of a DoctorJob is in an annotation of its pod: the Job is then all that must be removed.
+// annotationPlan holds the plan of a DoctorJob on its pod, so that the Job is the only object to remove.
 const annotationPlan = "nfsbench.io/plan"
 
 const (
-	// answersFile is what Kubernetes keeps of a container in the status of its pod.
+	// answersFile is the file whose content Kubernetes copies into the status of the pod.
 	answersFile = "/dev/termination-log"
-	// doctorKeptSeconds is for a plugin that was killed before it removed the Job.
+	// doctorKeptSeconds is the time to live of a Job whose plugin was killed before it removed the Job.
 	doctorKeptSeconds = int32(600)
 )
 
-// Examination is what the pod of a DoctorJob looks at.
+// Examination describes what the pod of a DoctorJob checks.
 type Examination struct {
 	Plan     runfile.Plan
 	PlanText string
-	// Volume is mounted as that of the database; nil = it does not exist yet.
+	// Volume is mounted as the volume of the database; nil = it does not exist yet.
 	Volume *corev1.VolumeSource
-	// Servers are asked; otherwise their addresses are not known yet.
+	// Servers is set if the pod can check the servers; otherwise their addresses are not known yet.
 	Servers bool
 	// LeastBytes must be free on the volume.
 	LeastBytes int64
-	// Seconds are what the Job may take.
+	// Seconds bounds the time of the Job.
 	Seconds int64
 }
 
-// DoctorJob is the pod of a run in a database, with the same images, user, privileges, resources
-// and volume, in which the database is not started: the container of the user's image checks what
-// comes before that, with the arguments of the run.
+// DoctorJob returns the Job with the pod of a run in a database, with the same images, user, privileges, resources and
+// volume, but without starting the database. The container of the user's image checks the steps before the start, with
+// the arguments of the run.
 //
-// It has no token and no credentials. It has no owner, because the benchmark does not exist.
+// The pod has no token and no credentials. The Job has no owner, because the benchmark does not exist.
 func DoctorJob(b *v1alpha1.NFSBenchmark, x Examination, images Images) *batchv1.Job {
 	claim := ""
 	if x.Volume != nil {
@@ -73,7 +73,7 @@ func DoctorJob(b *v1alpha1.NFSBenchmark, x Examination, images Images) *batchv1.
 	return job
 }
 
-// examined is the container of the user's image.
+// examined returns the container of the user's image, changed for the examination.
 func examined(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, x Examination) corev1.Container {
 	c := spec.Containers[0]
 	for _, side := range spec.InitContainers {
@@ -95,8 +95,8 @@ func examined(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, x Examination) cor
 	return c
 }
 
-// examinationArgs are those of the database in the run, without those that name what does not
-// exist yet. For a database that exists they are its connect strings.
+// examinationArgs returns the arguments of the database in the run, without those that name objects that do not exist
+// yet. For an existing database it returns the connect strings.
 func examinationArgs(args []string, b *v1alpha1.NFSBenchmark, x Examination) []string {
 	if d := b.Spec.Database.External; d != nil {
 		args = []string{"database", "--run-dir", runDir}
@@ -136,7 +136,7 @@ func doctorVolumes(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, x Examination
 			}}
 		case dataVolume:
 			v.VolumeSource = *x.Volume
-		case redoVolume: // of the same server
+		case redoVolume: // on the same server
 			v.VolumeSource = corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{
 				Server: x.Volume.NFS.Server, Path: plan.RedoExport(b),
 			}}
@@ -144,9 +144,8 @@ func doctorVolumes(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, x Examination
 	}
 }
 
-// DoctorVolume is the source of the volume of a benchmark that was not started: its claim, or its
-// export as the node mounts it, at the first path as in a run, with the options of the node. It is nil
-// for volumes that a run makes.
+// DoctorVolume returns the volume source of a benchmark that was not started: its claim, or its export, which the node
+// mounts from the first path as in a run, with the node's mount options. It returns nil for volumes that a run makes.
 func DoctorVolume(b *v1alpha1.NFSBenchmark, t plan.Target) *corev1.VolumeSource {
 	switch st := b.Spec.Storage; {
 	case !plan.NeedsVolume(b):

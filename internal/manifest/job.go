@@ -1,21 +1,20 @@
 // Package manifest builds the objects of a run: the embedded server, volumes,
 // configuration, the load Job and the clean-up Job.
 //
-// Its functions are pure: they take values and return objects, never read the
-// cluster, a clock or a global. Names are deterministic, so that applying an
-// object twice is applying it once, and a manager that starts anew finds what
-// its predecessor made. Everything meets the restricted Pod Security Standard but
-// two containers beside a database: the database itself where its image needs to
-// escalate privileges, and the one that gives it its volume. Both meet baseline.
+// Its functions are pure: they take values and return objects, and never read the cluster, a clock or a global. Names
+// are deterministic, so applying an object twice has the effect of applying it once, and a restarted manager finds the
+// objects of its predecessor. Every pod meets the restricted Pod Security Standard except for two containers beside a
+// database: the database itself if its image needs privilege escalation, and the container that sets the owner of its
+// volume. Both meet baseline.
 //
-// What a pod of a run looks like:
+// The pod of a run:
 //
 //	main  loader       nfsbench load: reads the plan, writes events.jsonl and load.json to an emptyDir
 //	side  collector    nfsbench collect: follows both files, asks the array (client 0, with the Secret that
 //	                   only this container and the survey have), patches one ConfigMap with the progress
 //	                   and the result. No other container has a token.
 //
-// What a pod with a database looks like:
+// The pod of a run with a database:
 //
 //	init  tools        ours    copies nfsbench and oraload into an emptyDir
 //	init  permissions  ours    root: gives the volume to the user oracle
@@ -23,8 +22,7 @@
 //	side  database     user's  nfsbench database, which starts the image's own command
 //	main  loader       user's  oraload, with the client library of that image
 //
-// With a database that exists: tools, collector, and the loader in an image with
-// Oracle's client.
+// With an existing database: tools, collector, and the loader in an image with Oracle's client.
 package manifest
 
 import (
@@ -57,14 +55,13 @@ const (
 	// cleanSeconds bounds the clean-up of files: a server that does not
 	// answer must not hold a deletion forever.
 	cleanSeconds = 50
-	// deadlineSlack is what the Job allows beyond the loader's own timeout,
-	// so that the loader's explanation comes before the Job's.
+	// deadlineSlack is the time that the Job adds to the loader's own timeout, so that the loader reports the timeout
+	// before the Job does.
 	deadlineSlack = int64(60)
 )
 
-// LoadJob runs the loaders: one pod a client, each with its collector. Where the
-// load is in a database, the pod has it too, or Oracle's client for one that
-// exists.
+// LoadJob returns the Job of the loaders: one pod for each client, with a collector. For a load in a database the pod
+// also runs the database, or has Oracle's client for an existing one.
 func LoadJob(b *v1alpha1.NFSBenchmark, p runfile.Plan, claim string, images Images) *batchv1.Job {
 	spec := podSpec(b, images)
 	spec.ServiceAccountName = NamesOf(b).Collector
@@ -87,7 +84,7 @@ func LoadJob(b *v1alpha1.NFSBenchmark, p runfile.Plan, claim string, images Imag
 	onHostNetwork(&spec, b)
 	place(&spec, b, p.Clients, images)
 
-	// The loader counts from its own start, which is when the database is ready.
+	// The loader counts from its own start, after the database is ready.
 	deadline := int64(p.Schedule.TimeoutSeconds) + deadlineSlack
 	if p.Database != nil {
 		deadline += int64(p.Database.StartupTimeoutSeconds)
@@ -96,11 +93,11 @@ func LoadJob(b *v1alpha1.NFSBenchmark, p runfile.Plan, claim string, images Imag
 	job.Spec.Parallelism, job.Spec.Completions = &p.Clients, &p.Clients
 	job.Spec.CompletionMode = new(batchv1.IndexedCompletion)
 	if spec.Hostname != "" {
-		// The one pod with a database. Indexed Jobs give each pod a host name of their own.
+		// A Job with one pod and a database: an indexed Job would set the host name of the pod.
 		job.Spec.CompletionMode = new(batchv1.NonIndexedCompletion)
 	}
-	// No second pod may load while one that is evicted saves what it has, and the
-	// Job says why it failed when the pod is gone.
+	// No second pod may load while an evicted one saves its results, and the Job must state the reason of its failure
+	// after the pod is gone.
 	job.Spec.PodReplacementPolicy = new(batchv1.Failed)
 	job.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
 		Action: batchv1.PodFailurePolicyActionFailJob,
@@ -109,7 +106,7 @@ func LoadJob(b *v1alpha1.NFSBenchmark, p runfile.Plan, claim string, images Imag
 			Status: corev1.ConditionTrue,
 		}},
 	}}}
-	// The shaping of an emulated link and the user's annotations, who wins.
+	// Set the shaping of an emulated link; the user's annotations take precedence.
 	if link := linkAnnotations(b); link != nil {
 		maps.Copy(link, job.Spec.Template.Annotations)
 		job.Spec.Template.Annotations = link
@@ -117,16 +114,16 @@ func LoadJob(b *v1alpha1.NFSBenchmark, p runfile.Plan, claim string, images Imag
 	return job
 }
 
-// listenerPort is where the images of databases listen.
+// listenerPort is the listener port of the database images.
 const listenerPort = 1521
 
 func hasHostNetwork(b *v1alpha1.NFSBenchmark) bool {
 	return b.Spec.Pods != nil && b.Spec.Pods.HostNetwork == bench.Enabled
 }
 
-// onHostNetwork gives a load pod the network of its node where the user asks for it. The port of a
-// database is declared, so that the scheduler places no two on one node. The loader declares it:
-// before Kubernetes 1.34 the scheduler does not count the host ports of init containers.
+// onHostNetwork puts a load pod on the network of its node if the user asks for it. The port of a database is declared,
+// so that the scheduler never places two on one node. The loader declares it: before Kubernetes 1.34 the scheduler does
+// not count the host ports of init containers.
 func onHostNetwork(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark) {
 	if !hasHostNetwork(b) {
 		return
@@ -138,7 +135,7 @@ func onHostNetwork(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark) {
 	}
 }
 
-// newJob runs the pods of a component once each, for so many seconds at most.
+// newJob returns a Job that runs the pods of a component once each, for at most deadline seconds.
 func newJob(
 	b *v1alpha1.NFSBenchmark, name, component string, deadline int64, spec corev1.PodSpec, images Images,
 ) *batchv1.Job {
@@ -160,7 +157,7 @@ func loader(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 	c := container(ContainerLoader, images, "load", "--plan", planPath, "--run-dir", runDir)
 	c.Resources = modest("100m", "128Mi")
 	p := podsOf(b, images)
-	// The loader only: the other containers have root, a token or credentials.
+	// Only the loader takes them: the other containers have root, a token or credentials.
 	c.Image = cmp.Or(p.Image, c.Image)
 	c.Resources = ptr.Deref(p.Resources, c.Resources)
 	c.VolumeMounts = []corev1.VolumeMount{
@@ -170,8 +167,8 @@ func loader(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 	return c
 }
 
-// collector is a native sidecar: it starts before the loader, is told to stop
-// when the loader has ended, and so outlives a loader that crashed.
+// collector returns the native sidecar that publishes results. It starts before the loader and is stopped after the
+// loader has ended, so it outlives a loader that crashed.
 func collector(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 	c := container(ContainerCollector, images, "collect", "--plan", planPath, "--run-dir", runDir,
 		"--configmap", b.Namespace+"/"+NamesOf(b).Result)
@@ -189,7 +186,7 @@ func collector(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 		{Name: runVolume, MountPath: runDir},
 		{Name: tokenVolume, MountPath: tokenDir, ReadOnly: true},
 	}
-	// A PodMonitor finds the port by its name. On the network of a node it would be the node's.
+	// A PodMonitor finds the port by its name. On the host network it would be a port of the node.
 	if port := images.LiveMetricsPort; port != 0 && !hasHostNetwork(b) {
 		c.Args = append(c.Args, "--metrics-address", ":"+strconv.Itoa(int(port)))
 		c.Ports = append(c.Ports, corev1.ContainerPort{
@@ -199,8 +196,8 @@ func collector(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 	return c
 }
 
-// loaderLimits tells the collector what the loader may use, which it cannot see
-// for itself. Where there is no limit Kubernetes would put the node's size.
+// loaderLimits passes the limits of the loader, which the collector cannot see. It omits a missing limit, for which
+// Kubernetes would insert the size of the node.
 func loaderLimits(resources *corev1.ResourceRequirements) []corev1.EnvVar {
 	if resources == nil {
 		return nil
@@ -221,8 +218,7 @@ func loaderLimits(resources *corev1.ResourceRequirements) []corev1.EnvVar {
 	return env
 }
 
-// tokenProjection gives a token to whoever mounts it: the collector, and the
-// survey before it.
+// tokenProjection returns the volume with a token, for the collector and the survey.
 func tokenProjection() corev1.Volume {
 	return corev1.Volume{Name: tokenVolume, VolumeSource: corev1.VolumeSource{
 		Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
@@ -235,9 +231,9 @@ func tokenProjection() corev1.Volume {
 	}}
 }
 
-// mountData mounts the claim where the kernel's mount is needed. Who does the
-// I/O may write: the loader, or the database in its place. The collector sees it
-// read-only, because mountstats shows a mount only to those who have it.
+// mountData mounts the claim if the run needs a kernel mount. Only the container that does the I/O may write: the
+// loader, or the database instead. The collector mounts it read-only, because mountstats shows only the container's own
+// mounts.
 func mountData(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, claim string) {
 	if claim == "" {
 		return
@@ -262,8 +258,8 @@ func mountClaim(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, name, claim, dir
 	}
 }
 
-// CleanJob removes the files of a run from the export. See CleansFiles for which
-// runs have any.
+// CleanJob returns the Job that removes the files of a run from the export. See CleansFiles for the runs that have
+// files.
 func CleanJob(b *v1alpha1.NFSBenchmark, claim string, images Images) *batchv1.Job {
 	c := container("clean", images, "clean", "--plan", planPath, "--timeout",
 		strconv.Itoa(cleanSeconds-10)+"s")
@@ -289,16 +285,15 @@ const (
 	requestDir    = planDir + "/request"
 	arrayCreds    = "array-credentials"
 	secretsDir    = planDir + "/secrets"
-	// surveySlack is what the Job allows beyond the program's own timeouts: for
-	// images, scheduling, the retries of publishing.
+	// surveySlack is the time that the Job adds to the program's own timeouts: for images, scheduling and retries of
+	// publishing.
 	surveySlack = int64(420)
-	// secretMode lets any user of the one container that mounts it read the
-	// Secret: the pod's user need not be root, and fsGroup would change the
-	// owner of the files on a claim.
+	// secretMode lets any user of the container that mounts the Secret read it: the pod's user need not be root, and
+	// fsGroup would change the owner of the files on a claim.
 	secretMode = int32(0o444)
 )
 
-// SurveyRequest is the ConfigMap with what the survey is to find out.
+// SurveyRequest returns the ConfigMap with the request for a survey.
 func SurveyRequest(b *v1alpha1.NFSBenchmark, request string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		ObjectMeta: meta(b, NamesOf(b).Survey, ComponentSurvey),
@@ -307,8 +302,8 @@ func SurveyRequest(b *v1alpha1.NFSBenchmark, request string) *corev1.ConfigMap {
 	}
 }
 
-// SurveyJob asks the array before the run, and moves the volume where that is
-// wanted. It publishes as the collectors do, with their rights.
+// SurveyJob returns the Job that queries the array before the run, and moves the volume if the spec asks for it. It
+// publishes as the collectors do, with their identity.
 func SurveyJob(b *v1alpha1.NFSBenchmark, images Images) *batchv1.Job {
 	n := NamesOf(b)
 	c := container(ContainerSurvey, images, "survey", "--request", requestDir+"/"+RequestKey,
@@ -338,8 +333,7 @@ func fieldEnv(name, path string) corev1.EnvVar {
 	}
 }
 
-// mountSecret mounts the credentials of the array, where it needs any, into the
-// one container that asks it.
+// mountSecret mounts the credentials of the array, if there are any, into the one container that queries the array.
 func mountSecret(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, c *corev1.Container) {
 	name := plan.SecretName(b)
 	if name == "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
-// The labels of everything that a run creates.
+// Labels of all objects of a run.
 const (
 	LabelManagedBy = "app.kubernetes.io/managed-by"
 	LabelName      = "app.kubernetes.io/name"
@@ -19,7 +19,7 @@ const (
 	ManagedBy      = "nfsbench"
 )
 
-// The components, values of LabelComponent.
+// Components, the values of LabelComponent.
 const (
 	ComponentSurvey = "survey"
 	ComponentLoad   = "load"
@@ -37,7 +37,7 @@ const maxBase = 48
 
 var notInLabel = regexp.MustCompile(`[^a-z0-9-]+`)
 
-// Names are the names of a run's children.
+// Names holds the names of a run's children.
 type Names struct {
 	Base      string // also the value of LabelBenchmark
 	Plan      string // ConfigMap
@@ -56,7 +56,7 @@ type Names struct {
 	RedoClaim, RedoVolume string
 }
 
-// NamesOf gives the names of a benchmark's children.
+// NamesOf returns the names of a benchmark's children.
 func NamesOf(b *v1alpha1.NFSBenchmark) Names {
 	base := label("nfsb-"+b.Name, maxBase)
 	volume := label("nfsbench-"+b.Namespace+"-"+b.Name, 54) + "-" + hash(string(b.UID))
@@ -79,12 +79,11 @@ func NamesOf(b *v1alpha1.NFSBenchmark) Names {
 	}
 }
 
-// PathService is the name of the Service that is the i-th address of the
-// embedded server.
+// PathService returns the name of the Service for the i-th address of the embedded server.
 func (n Names) PathService(i int) string { return fmt.Sprintf("%s-path-%d", n.Base, i) }
 
-// label makes a DNS label of a name. A name that had to be changed carries its
-// hash, so that two different names never meet.
+// label turns a name into a DNS label. A changed name gets its hash appended, so that different names give different
+// labels.
 func label(name string, limit int) string {
 	clean := strings.Trim(notInLabel.ReplaceAllString(strings.ToLower(name), "-"), "-")
 	if clean == name && len(name) <= limit {
@@ -100,7 +99,7 @@ func hash(s string) string {
 	return fmt.Sprintf("%08x", h.Sum32())
 }
 
-// Labels are the labels of one component of a run.
+// Labels returns the labels of one component of a run.
 func Labels(b *v1alpha1.NFSBenchmark, component string) map[string]string {
 	return map[string]string{
 		LabelName:      "nfsbench",

@@ -9,11 +9,11 @@ import (
 	"github.com/nfsbench/nfsbench/internal/plan"
 )
 
-// NetworkPolicies close the pods of a run: nobody connects to loaders and collectors, but
-// Prometheus to the live metrics, and only pods of the run connect to the embedded server.
+// NetworkPolicies returns the policies that close the pods of a run. Nobody may connect to loaders and collectors,
+// except Prometheus to the live metrics; only pods of the run may connect to the embedded server.
 //
-// Where the kernel mounts the embedded server, its NFS ports are open to all. The node of a
-// client mounts it, and a NetworkPolicy cannot select nodes.
+// If the kernel mounts the embedded server, its NFS ports are open to all: the node of a client mounts it, and a
+// NetworkPolicy cannot select nodes.
 func NetworkPolicies(b *v1alpha1.NFSBenchmark, images Images) []*networkingv1.NetworkPolicy {
 	n := NamesOf(b)
 	policy := func(name, component string, selector metav1.LabelSelector,

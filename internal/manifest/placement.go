@@ -12,7 +12,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
-// podsOf is what the benchmark says about its pods, over the defaults of the administrator.
+// podsOf returns the pod settings of the benchmark, merged over the administrator's defaults.
 func podsOf(b *v1alpha1.NFSBenchmark, images Images) v1alpha1.Pods {
 	p, defaults := ptr.Deref(b.Spec.Pods, v1alpha1.Pods{}), images.Pods
 	p.Labels = over(defaults.Labels, p.Labels)
@@ -32,7 +32,7 @@ func podsOf(b *v1alpha1.NFSBenchmark, images Images) v1alpha1.Pods {
 	return p
 }
 
-// over is a map with the values of both, where those of high win.
+// over merges two maps; values of high take precedence.
 func over(low, high map[string]string) map[string]string {
 	if len(low) == 0 {
 		return high
@@ -42,7 +42,7 @@ func over(low, high map[string]string) map[string]string {
 	return out
 }
 
-// place gives the pods of a load what only they get: who they may be, and where they spread.
+// place sets the security context and the spread of load pods, which no other pods get.
 func place(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, clients int32, images Images) {
 	p := podsOf(b, images)
 	if s := p.SecurityContext; s != nil {

@@ -26,17 +26,16 @@ const (
 	tokenLifetime = int64(3600)
 )
 
-// Images are the container images of a run, and how the operator runs them.
+// Images holds the container images of a run, and the operator's settings for its pods.
 type Images struct {
 	NFSBench   string
 	PullPolicy corev1.PullPolicy
-	// LiveMetricsPort is where the collectors tell Prometheus of the run under
-	// way. Zero: nowhere.
+	// LiveMetricsPort is the port at which Prometheus reads the collectors of a run under way. Zero: none.
 	LiveMetricsPort int32
-	// AssignedUser leaves user and group of the pods to the platform, or to their images. A
-	// pod with a database keeps its own, because images of Oracle need the user oracle.
+	// AssignedUser leaves the user and group of the pods to the platform, or to their images. A pod with a database keeps
+	// its own, because images of Oracle need the user oracle.
 	AssignedUser bool
-	// Pods are defaults of spec.pods. Not used of them: image, imagePullSecrets, hostNetwork.
+	// Pods holds defaults of spec.pods. Its image, imagePullSecrets and hostNetwork are not used.
 	Pods v1alpha1.Pods
 }
 
@@ -49,8 +48,8 @@ func meta(b *v1alpha1.NFSBenchmark, name, component string) metav1.ObjectMeta {
 	}
 }
 
-// podSpec is what all pods of a run have in common: no token, no privileges,
-// no service environment, and the placement that the user asked for.
+// podSpec returns what all pods of a run share: no token, no privileges, no service environment, and the placement that
+// the user asks for.
 func podSpec(b *v1alpha1.NFSBenchmark, images Images) corev1.PodSpec {
 	spec := corev1.PodSpec{
 		AutomountServiceAccountToken:  new(false),
@@ -69,8 +68,8 @@ func podSpec(b *v1alpha1.NFSBenchmark, images Images) corev1.PodSpec {
 	return spec
 }
 
-// podSecurity runs pods with a kernel mount as the owner of the files, because
-// there the process is the credential. Direct NFS sends its own.
+// podSecurity runs pods with a kernel mount as the owner of the files, because the server checks the process's user.
+// Direct NFS sends its own credentials.
 func podSecurity(b *v1alpha1.NFSBenchmark, images Images) *corev1.PodSecurityContext {
 	security := &corev1.PodSecurityContext{
 		RunAsNonRoot:   new(true),
@@ -103,8 +102,7 @@ func container(name string, images Images, args ...string) corev1.Container {
 	}
 }
 
-// modest asks for little and sets no CPU limit: a throttled client measures
-// its own limit and not the storage.
+// modest requests few resources and sets no CPU limit: a throttled client measures its own limit and not the storage.
 func modest(cpu, memory string) corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{Requests: corev1.ResourceList{
 		corev1.ResourceCPU:    resource.MustParse(cpu),
@@ -130,7 +128,7 @@ func claimVolume(name, claim string, readOnly bool) corev1.Volume {
 	}}
 }
 
-// secretVolume mounts those keys of a Secret with that mode; no keys means all.
+// secretVolume mounts the given keys of a Secret with that mode; no keys means all.
 func secretVolume(name, secret string, mode int32, keys ...corev1.KeyToPath) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
 		Secret: &corev1.SecretVolumeSource{SecretName: secret, DefaultMode: &mode, Items: keys},

@@ -11,8 +11,8 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
-// The ports of the embedded server. Clients see the well-known ones, which
-// Services map to ports that an unprivileged process may listen on.
+// The ports of the embedded server. Clients use the well-known ports, which Services map to ports that an unprivileged
+// process may listen on.
 const (
 	NFSPort       = 2049
 	PortmapPort   = 111
@@ -21,13 +21,13 @@ const (
 	serverPortmap = 10111
 )
 
-// ServerExport is what the embedded server exports.
+// ServerExport is the export of the embedded server.
 const ServerExport = "/export"
 
-// annotationIngress is read by the bandwidth CNI plug-in.
+// annotationIngress sets the rate of the bandwidth CNI plug-in.
 const annotationIngress = "kubernetes.io/ingress-bandwidth"
 
-// ServerPod is the embedded NFS server of a benchmark.
+// ServerPod returns the pod of a benchmark's embedded NFS server.
 func ServerPod(b *v1alpha1.NFSBenchmark, images Images) *corev1.Pod {
 	storage := b.Spec.Storage.Embedded
 	args := []string{
@@ -42,9 +42,9 @@ func ServerPod(b *v1alpha1.NFSBenchmark, images Images) *corev1.Pod {
 	}
 	c := container("server", images, args...)
 	c.Resources = modest("100m", "128Mi")
-	// The disk of the node: a pod that does not request it can evict others.
+	// The disk space of the node: without the request the pod could cause the eviction of others.
 	disk := storage.Size.DeepCopy()
-	disk.Add(resource.MustParse("256Mi")) // logs, and what the limit of the volume has beside the size
+	disk.Add(resource.MustParse("256Mi")) // logs, and the slack of the volume's limit
 	c.Resources.Requests[corev1.ResourceEphemeralStorage] = disk
 	c.Resources.Limits = corev1.ResourceList{corev1.ResourceEphemeralStorage: disk}
 	c.VolumeMounts = []corev1.VolumeMount{{Name: dataVolume, MountPath: dataDir}}
@@ -56,13 +56,12 @@ func ServerPod(b *v1alpha1.NFSBenchmark, images Images) *corev1.Pod {
 	}
 
 	spec := podSpec(b, images)
-	// Never that of protocol.userID: the files in the embedded server's directory
-	// are its own, whoever asks for them.
+	// Never use protocol.userID: the embedded server owns the files in its directory, whichever user a client sends.
 	spec.SecurityContext = podSecurity(&v1alpha1.NFSBenchmark{}, images)
 	spec.SecurityContext.FSGroup = spec.SecurityContext.RunAsGroup
 	spec.Containers = []corev1.Container{c}
-	// The server keeps to the size itself and answers NFS3ERR_NOSPC; the
-	// kubelet's own limit, which evicts the pod, must not be met before.
+	// The server itself enforces the size and answers NFS3ERR_NOSPC. The kubelet's limit, at which it evicts the pod, must
+	// be higher.
 	limit := storage.Size.DeepCopy()
 	limit.Add(resource.MustParse("128Mi"))
 	spec.Volumes = []corev1.Volume{emptyDir(dataVolume, &limit)}
@@ -71,8 +70,8 @@ func ServerPod(b *v1alpha1.NFSBenchmark, images Images) *corev1.Pod {
 	return pod
 }
 
-// PathServices are the addresses of the embedded server: one Service each, so
-// that every path is an address of its own with a TCP connection of its own.
+// PathServices returns the Services of the embedded server: one for each path, so that every path has an address and a
+// TCP connection of its own.
 func PathServices(b *v1alpha1.NFSBenchmark) []*corev1.Service {
 	n := NamesOf(b)
 	var out []*corev1.Service
@@ -101,12 +100,11 @@ func servicePort(name string, port, target int) corev1.ServicePort {
 
 func pathCount(s *v1alpha1.EmbeddedStorage) int { return int(max(s.Paths, 1)) }
 
-// linkAnnotations shape the pods of a benchmark whose link is emulated: one on
-// the embedded server with a declared link. The shaper stands on the way into
-// each pod: into the client it limits reads, into the server writes.
+// linkAnnotations shapes the pods of a benchmark with an emulated link: an embedded server and a declared link. The
+// shaper limits the ingress of each pod: into the client it limits reads, into the server writes.
 //
-// The shaper counts frames without preamble, checksum and gap (24 bytes), which
-// a real link carries too; the rate is lowered by as much.
+// The shaper does not count preamble, checksum and gap (24 bytes for each frame), which a real link carries too; the
+// rate is lowered accordingly.
 func linkAnnotations(b *v1alpha1.NFSBenchmark) map[string]string {
 	l, storage := b.Spec.Protocol.Link, b.Spec.Storage.Embedded
 	if l == nil || storage == nil {

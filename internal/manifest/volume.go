@@ -13,12 +13,12 @@ import (
 	"github.com/nfsbench/nfsbench/internal/trident"
 )
 
-// nominalSize is what the PV and PVC of an export say: NFS volumes have no size
-// of their own, but Kubernetes wants one.
+// nominalSize is the size of the PV and PVC of an export: NFS volumes have no size of their own, but Kubernetes
+// requires one.
 const nominalSize = "1Gi"
 
-// Volume and Claim bring an export into the pods of a kernel mount. They are
-// bound to each other by name, so that no other claim gets the volume.
+// Volume and Claim make an export available to the pods of a kernel mount. They name each other, so that no other claim
+// gets the volume.
 //
 // The volume is cluster-scoped and cannot have a namespaced owner; the
 // finalizer of the benchmark removes it.
@@ -26,17 +26,17 @@ func Volume(b *v1alpha1.NFSBenchmark, server, export string) *corev1.PersistentV
 	return volume(b, NamesOf(b).Volume, NamesOf(b).Claim, server, export)
 }
 
-// Claim is the other half of Volume.
+// Claim returns the claim of Volume.
 func Claim(b *v1alpha1.NFSBenchmark) *corev1.PersistentVolumeClaim {
 	return claim(b, NamesOf(b).Volume, NamesOf(b).Claim)
 }
 
-// RedoVolume and RedoClaim are those of the export of redo logs, with the same options.
+// RedoVolume and RedoClaim do the same for the export of redo logs, with the same options.
 func RedoVolume(b *v1alpha1.NFSBenchmark, server string) *corev1.PersistentVolume {
 	return volume(b, NamesOf(b).RedoVolume, NamesOf(b).RedoClaim, server, plan.RedoExport(b))
 }
 
-// RedoClaim is the other half of RedoVolume.
+// RedoClaim returns the claim of RedoVolume.
 func RedoClaim(b *v1alpha1.NFSBenchmark) *corev1.PersistentVolumeClaim {
 	return claim(b, NamesOf(b).RedoVolume, NamesOf(b).RedoClaim)
 }
@@ -60,19 +60,18 @@ func volume(b *v1alpha1.NFSBenchmark, name, claim, server, export string) *corev
 }
 
 func claim(b *v1alpha1.NFSBenchmark, volume, name string) *corev1.PersistentVolumeClaim {
-	c := newClaim(meta(b, name, ComponentVolume), new(""), resource.MustParse(nominalSize)) // nothing may be provisioned
+	c := newClaim(meta(b, name, ComponentVolume), new(""), resource.MustParse(nominalSize)) // provision nothing
 	c.Spec.VolumeName = volume
 	return c
 }
 
-// TridentName is the name of the TridentBackendConfig and of the StorageClass
-// that the operator makes. Neither is in the benchmark's namespace, so it holds
-// that, and the benchmark's identity.
+// TridentName returns the name of the TridentBackendConfig and of the StorageClass that the operator makes. Neither is
+// in the benchmark's namespace, so the name contains that namespace and the benchmark's identity.
 func TridentName(b *v1alpha1.NFSBenchmark) string { return NamesOf(b).Volume }
 
-// TridentBackendConfig and TridentClass are the backend that the benchmark names, and its
-// class with the protocol as mount options. The benchmark cannot be their owner, because
-// they are not in its namespace: its finalizer removes them.
+// TridentBackendConfig returns the configuration of the backend that the benchmark names, and TridentClass its class,
+// with the protocol as mount options. The benchmark cannot own them, because they are not in its namespace: its
+// finalizer removes them.
 func TridentBackendConfig(
 	b *v1alpha1.NFSBenchmark, namespace string, backend trident.BackendSpec,
 ) *unstructured.Unstructured {
@@ -86,11 +85,11 @@ func TridentClass(b *v1alpha1.NFSBenchmark, backend trident.BackendSpec) *storag
 		b.Spec.Storage.Trident.StoragePools, plan.MountOptionsOf(b, backend.DataLIF))
 }
 
-// connectSeconds bounds a try to connect, with all that its pod needs.
+// connectSeconds bounds an attempt to connect, with the start of its pod.
 const connectSeconds = 120
 
-// ProbeJob tries once to connect to the management LIF of a backend, which Trident takes minutes to
-// give up. The pod has no credentials and sends nothing.
+// ProbeJob returns the Job that tries once to connect to the management LIF of a backend, because Trident takes minutes
+// to give up. The pod has no credentials and sends nothing.
 func ProbeJob(b *v1alpha1.NFSBenchmark, managementLIF string, images Images) *batchv1.Job {
 	c := container(ContainerProbe, images, "survey", "--connect", trident.Endpoint(managementLIF))
 	c.Resources = modest("20m", "32Mi")
@@ -102,12 +101,12 @@ func ProbeJob(b *v1alpha1.NFSBenchmark, managementLIF string, images Images) *ba
 // ContainerProbe is the container of ProbeJob.
 const ContainerProbe = "probe"
 
-// NoConnection is what the program of ProbeJob says before an address that takes no connection.
+// NoConnection is the text of ProbeJob's program before an address that refuses a connection or does not answer.
 const NoConnection = "no connection to "
 
-// TridentClaim is the claim that Trident makes the volume for. ReadWriteMany
-// means NFS and lets several clients mount it. The snapshot directory is hidden
-// unless the user wants it: it is no data, and tools that walk a tree find it.
+// TridentClaim returns the claim for a volume of Trident. ReadWriteMany means NFS and lets several clients mount the
+// volume. The snapshot directory is hidden unless the user asks for it: it holds no data of the run, and tools that
+// walk a tree find it.
 func TridentClaim(b *v1alpha1.NFSBenchmark) *corev1.PersistentVolumeClaim {
 	t := b.Spec.Storage.Trident
 	class := t.StorageClassName
@@ -122,7 +121,7 @@ func TridentClaim(b *v1alpha1.NFSBenchmark) *corev1.PersistentVolumeClaim {
 	return newClaim(m, &class, t.Size)
 }
 
-// ClassClaim is the claim of a volume that a StorageClass gives.
+// ClassClaim returns the claim for a volume of a StorageClass.
 func ClassClaim(b *v1alpha1.NFSBenchmark) *corev1.PersistentVolumeClaim {
 	c := b.Spec.Storage.StorageClass
 	return newClaim(meta(b, NamesOf(b).Claim, ComponentVolume), &c.Name, c.Size)
@@ -140,11 +139,11 @@ func newClaim(m metav1.ObjectMeta, class *string, size resource.Quantity) *corev
 	}
 }
 
-// mountSeconds bounds a pod that waits for the volume of its claim to be made.
+// mountSeconds bounds a pod that waits for the volume of its claim.
 const mountSeconds = 600
 
-// MountJob mounts a claim and says in its termination message which export it is. It is also the
-// consumer that a class with late binding waits for. Nothing is read or written on the volume.
+// MountJob returns the Job that mounts a claim and writes the export into its termination message. Its pod is also the
+// consumer that a class with late binding waits for. It does no I/O on the volume.
 func MountJob(b *v1alpha1.NFSBenchmark, claim string, images Images) *batchv1.Job {
 	c := container(ComponentMount, images, "survey", "--mounted", dataDir, "--out", corev1.TerminationMessagePathDefault)
 	c.Resources = modest("20m", "32Mi")
@@ -155,8 +154,8 @@ func MountJob(b *v1alpha1.NFSBenchmark, claim string, images Images) *batchv1.Jo
 	return newJob(b, NamesOf(b).Mount, ComponentMount, mountSeconds, spec, images)
 }
 
-// TridentChildren are the objects of a Trident volume that the operator makes,
-// in the order of their removal, as keys to be read.
+// TridentChildren returns the objects of a Trident volume that the operator makes, in the order of their removal, as
+// keys for reads.
 func TridentChildren(b *v1alpha1.NFSBenchmark, namespace string) (
 	claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, config *unstructured.Unstructured,
 ) {

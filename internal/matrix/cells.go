@@ -12,7 +12,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// maxBytes bounds the specs of all cells: what Argo Workflows keeps of a run is half of it, see workflow.CheckSize.
+// maxBytes bounds the specs of all cells. Argo Workflows stores at most half of that for a run, see workflow.CheckSize.
 const maxBytes = 2 << 20
 
 // cells patches the template for each combination.

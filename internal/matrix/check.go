@@ -16,11 +16,10 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// maxErrors is how many cells are named; the others are counted. It also bounds the errors of patches.
+// maxErrors bounds the cells that errors name; the others are counted. It also bounds the errors of patches.
 const maxErrors = 10
 
-// Checker holds JSON against the schema of the spec of an NFSBenchmark. crdcheck.Checker is
-// one.
+// Checker checks JSON against the schema of the spec of an NFSBenchmark, as crdcheck.Checker does.
 type Checker interface {
 	// CheckPart checks the fields, types, bounds and enums of a part of a spec.
 	CheckPart(part []byte) error
@@ -28,10 +27,10 @@ type Checker interface {
 	Complete(spec []byte) ([]byte, error)
 }
 
-// Check holds every patch and every cell against the schema, every cell against what its plan
-// would refuse on any storage, the repetitions against what the comparison claims, and the
-// schedule against what Argo Workflows can read. Errors name the patch, the cell and its values,
-// or the field. It fills the defaults into Spec and Written of m's cells, in place.
+// Check checks every patch and every cell against the schema, every cell for errors that its plan has on any storage,
+// whether the repetitions suffice for the comparisons, and whether Argo Workflows can read the schedule. Errors name
+// the patch, the cell and its values, or the field. Check sets Spec and Written of m's cells, with the defaults, in
+// place.
 func Check(m Matrix, s *v1alpha1.NFSBenchmarkSuite, c Checker) error {
 	if err := checkFields(s, c); err != nil {
 		return err // the cells would repeat it
@@ -70,8 +69,8 @@ func checkCell(cell *Cell, c Checker) error {
 	return plan.Check(cell.benchmark())
 }
 
-// checkRepetitions asks whether so many repetitions can show anything. Each step
-// of a ramp is a line of its own.
+// checkRepetitions checks whether the number of repetitions can show a difference. Each step of a ramp is a line of
+// its own.
 func checkRepetitions(m Matrix, s *v1alpha1.NFSBenchmarkSuite) error {
 	var errs []error
 	ask := func(field string, asked v1alpha1.Significance, counts func(Cell) bool) {
@@ -106,7 +105,7 @@ func tested(n int, s v1alpha1.Significance) int {
 	return len(metrics)
 }
 
-// steps is how many levels of load a cell has.
+// steps returns the number of levels of load of a cell.
 func steps(c Cell) int {
 	if w := c.Spec.Workload.SLOB; w != nil {
 		return max(len(w.Users), 1)
@@ -114,7 +113,7 @@ func steps(c Cell) int {
 	return 1
 }
 
-// Significance is what the spec asks for, as the record of a run has it.
+// Significance converts the rules of a spec to the form in the record of a run, with the defaults.
 func Significance(s v1alpha1.Significance) runfile.SuiteSignificance {
 	out := runfile.SuiteSignificance{
 		Alpha: runfile.DefaultAlpha, MinimumEffect: runfile.DefaultMinimumEffect, Correction: runfile.DefaultCorrection,

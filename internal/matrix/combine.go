@@ -18,24 +18,23 @@ import (
 	"github.com/nfsbench/nfsbench/internal/human"
 )
 
-// maxName is what a label takes.
+// maxName is the maximum length of a label value.
 const maxName = 63
 
-// combo is a cell to be: its name and values, and a patch of its own.
+// combo is a cell without its spec: its name and values, and a patch of its own.
 type combo struct {
 	name   string
 	values []Value
 	patch  *runtime.RawExtension
 }
 
-// combinations are the cells without their specs: at least one, and no two with
-// one name.
+// combinations returns the cells without their specs: at least one, and no two with the same name.
 func combinations(s *v1alpha1.NFSBenchmarkSuite) ([]combo, error) {
 	product := 1
 	for _, a := range s.Spec.Axes {
 		product *= len(a.Values) // at most 6 axes of 32 values
 	}
-	if product > MaxCells*64 { // which exclude could hardly fix
+	if product > MaxCells*64 { // exclude could hardly remove so many
 		return nil, fmt.Errorf("spec.axes: the combinations are more than %d, and a suite has at most %d cells: take "+
 			"values out, or make several suites", MaxCells*64, MaxCells)
 	}
@@ -65,8 +64,7 @@ func combinations(s *v1alpha1.NFSBenchmarkSuite) ([]combo, error) {
 	return combos, errors.Join(append(errs, checkCount(s, len(combos)), checkNames(combos))...)
 }
 
-// products are all combinations, the last axis fastest. Without axes it is one
-// without values.
+// products returns all combinations, the last axis fastest. Without axes it returns one combination without values.
 func products(axes []v1alpha1.Axis) [][]Value {
 	all := [][]Value{{}}
 	for _, a := range axes {
@@ -98,7 +96,7 @@ func excluded(s *v1alpha1.NFSBenchmarkSuite, values []Value, used []int) bool {
 	return is
 }
 
-// cellName joins the values. One that is too long for a label carries its hash.
+// cellName joins the values. A name that is too long for a label ends with its hash.
 func cellName(values []Value) string {
 	if len(values) == 0 {
 		return templateCell
@@ -146,7 +144,7 @@ func checkNames(combos []combo) error {
 	return errors.Join(errs...)
 }
 
-// checkSelectors looks for axes and values that do not exist.
+// checkSelectors rejects axes and values that do not exist.
 func checkSelectors(s *v1alpha1.NFSBenchmarkSuite) error {
 	var errs []error
 	for i, e := range s.Spec.Exclude {
@@ -192,8 +190,8 @@ func meant(word string, known []string) string {
 	return "; there are " + strings.Join(known, ", ")
 }
 
-// checkMetadata holds what each benchmark gets as metadata against the rules of
-// Kubernetes, and the template against Argo's variables.
+// checkMetadata checks the metadata of the benchmarks against the rules of Kubernetes, and rejects variables of Argo
+// in the template.
 func checkMetadata(s *v1alpha1.NFSBenchmarkSuite) error {
 	m, at := s.Spec.Template.Metadata, field.NewPath("spec", "template", "metadata")
 	var errs []error

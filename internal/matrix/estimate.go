@@ -5,10 +5,9 @@ import (
 	"github.com/nfsbench/nfsbench/internal/plan"
 )
 
-// EstimatedSeconds is what one run takes at least, by what its benchmarks declare:
-// baselines, warm-ups, windows and cooldowns. Filling files and waiting for others
-// come on top. Calibrations, whose length is unknown before, count with the most
-// that they may take. It needs the defaults that Check fills in.
+// EstimatedSeconds adds up the declared times of the benchmarks of a run: baselines, warm-ups, windows and cooldowns.
+// It does not include the time for filling files and for waiting for other runs. Calibrations, whose length is
+// unknown before, count with their maximum. It needs the defaults that Check sets.
 func EstimatedSeconds(m Matrix) int64 {
 	var each []int64
 	for _, c := range m.Cells {
@@ -22,11 +21,10 @@ func EstimatedSeconds(m Matrix) int64 {
 	return sum
 }
 
-// Durations are how long one benchmark of the cell takes by its schedule, and
-// after which time it ends in any case, counted from the start of its pods; both
-// in seconds, and zero where the spec is not complete.
+// Durations returns the scheduled time of one benchmark of the cell, and its timeout from the start of its pods, both
+// in seconds. Both are zero if the spec is not complete.
 func (c Cell) Durations() (scheduled, timeout int64) {
-	p, err := plan.Build(c.benchmark(), plan.Anywhere()) // where the storage is does not matter to the time
+	p, err := plan.Build(c.benchmark(), plan.Anywhere()) // the location of the storage does not affect the time
 	if err != nil {
 		return 0, 0
 	}

@@ -1,11 +1,9 @@
 // Package matrix turns a suite into its cells and their order. It is pure.
 //
-// The cells are all combinations of the axes' values, in the order of the axes
-// with the last one fastest, less those that exclude selects, plus those of
-// include. Each is the template with the patches of its values: first the
-// template, then the values by the order of the axes, then the patch of an
-// include. A patch is held against the types of the spec before it is applied,
-// so that a misspelt field is an error of the patch and not a cell without it.
+// The cells are all combinations of the axes' values, in the order of the axes with the last one fastest, without
+// those that exclude selects, plus those of include. Each cell is the template with the patches of its values, in the
+// order of the axes, and then the patch of an include. Check checks each patch against the schema before it checks
+// the cells, so that a misspelt field is an error of the patch.
 //
 // The orders of a run:
 //
@@ -15,7 +13,7 @@
 //	Sequential   all repetitions of the first cell, then those of the second.
 //	Random       one shuffle of all.
 //
-// A shuffle depends on nothing but the seed: see shuffler.
+// A shuffle depends only on the seed: see shuffler.
 package matrix
 
 import (
@@ -27,7 +25,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Matrix is what a suite runs.
+// Matrix holds the benchmarks that a suite runs.
 type Matrix struct {
 	Cells []Cell
 	// Sequence is the order of a run: each cell and repetition once.
@@ -39,12 +37,12 @@ type Matrix struct {
 type Cell struct {
 	runfile.SuiteCell
 
-	Baseline string // name of the cell that it is compared with; empty = none, or it is one
-	// Spec is Written, decoded by Check: a few bytes of a patch that is wrong can make a large struct.
+	Baseline string // name of the baseline cell; empty if the cell has none, or is one
+	// Spec is decoded from Written by Check, not before: a few bytes of a wrong patch can make a large struct.
 	Spec v1alpha1.NFSBenchmarkSpec
-	// Written is what the patches made of the template, as JSON: what is created. A patch that adds an object,
-	// for example workload.slob, leaves out its defaults: Check fills them in. The types cannot tell a quantity
-	// that was left out from one that is zero.
+	// Written is the template with the patches applied, as JSON, from which the benchmark is created. A patch that adds
+	// an object, for example workload.slob, omits its defaults: Check sets them. The types cannot distinguish an omitted
+	// quantity from zero.
 	Written []byte
 }
 
@@ -66,9 +64,8 @@ const (
 // templateCell names the one cell of a suite without axes.
 const templateCell = "template"
 
-// Expand makes the matrix of a suite: it applies the patches, strictly, and orders
-// the benchmarks. It does not hold the cells against the schema: see Check.
-// Errors name the field and what to change; several are joined.
+// Expand makes the matrix of a suite: it applies the patches, and orders the benchmarks. It does not check the cells
+// against the schema: see Check. Errors name the field and what to change; several are joined.
 func Expand(s *v1alpha1.NFSBenchmarkSuite) (Matrix, error) {
 	if err := errors.Join(checkShape(s), checkMetadata(s), checkSelectors(s)); err != nil {
 		return Matrix{}, err
@@ -88,14 +85,14 @@ func Expand(s *v1alpha1.NFSBenchmarkSuite) (Matrix, error) {
 	return m, nil
 }
 
-// seed is the user's, or one that the experiment gives: the same for the same
-// experiment under the same name, and not changed by suspend and its like.
+// seed returns the user's seed, or else a hash of the experiment and its name. Suspend and similar fields do not
+// change it.
 func seed(s *v1alpha1.NFSBenchmarkSuite) int64 {
 	if s.Spec.Seed != nil {
 		return *s.Spec.Seed
 	}
 	h := fnv.New64a()
-	// Neither fails: the types marshal, and a hash takes all.
+	// Neither call fails: the types marshal, and a hash accepts everything.
 	data, _ := json.Marshal([]any{
 		s.Namespace, s.Name, s.Spec.Template, s.Spec.Axes, s.Spec.Exclude, s.Spec.Include,
 		s.Spec.Repetitions, s.Spec.Order, s.Spec.Blocks,

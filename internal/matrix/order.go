@@ -8,7 +8,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
-// sequence is each cell and repetition once, in the order that the suite wants.
+// sequence returns each cell and repetition once, in the order of the suite.
 func sequence(s *v1alpha1.NFSBenchmarkSuite, m Matrix) []Slot {
 	n := max(s.Spec.Repetitions, 1)
 	out := make([]Slot, 0, len(m.Cells)*int(n))
@@ -33,7 +33,7 @@ func sequence(s *v1alpha1.NFSBenchmarkSuite, m Matrix) []Slot {
 	return out
 }
 
-// number counts the repetitions of each cell in the order in which they run.
+// number numbers the repetitions of each cell in the order in which they run.
 func number(slots []Slot) {
 	seen := map[int]int32{}
 	for i, s := range slots {
@@ -60,8 +60,7 @@ func interleaved(blocks v1alpha1.BlockOrder, m Matrix, n int32) []Slot {
 	return out
 }
 
-// neighbours is the order of the cells with each baseline before those that are
-// compared with it.
+// neighbours returns the order of the cells in which each baseline precedes the cells that are compared with it.
 func neighbours(cells []Cell) []int {
 	var out []int
 	index := map[string]int{}
@@ -82,17 +81,16 @@ func neighbours(cells []Cell) []int {
 	return out
 }
 
-// shuffler gives the same numbers for the same seed, whatever the version of Go:
-// PCG is an algorithm with published numbers, and what is made of them is here
-// and not in rand.Shuffle, which may change.
+// shuffler generates the same numbers for the same seed in every version of Go: PCG is an algorithm with published
+// numbers, and the shuffle is here and not in rand.Shuffle, which may change.
 type shuffler struct{ pcg *rand.PCG }
 
 func newShuffler(seed int64) shuffler {
 	return shuffler{pcg: rand.NewPCG(uint64(seed), 0x6e667362656e6368)} //nolint:gosec // an order, and no secret; any bits will do
 }
 
-// below is a number from 0 to n-1, each as likely: by the high half of a product,
-// with those taken again that would favour some.
+// below returns a number from 0 to n-1 with equal probability: the high half of a product. It rejects the products
+// that would favour some numbers.
 func (s shuffler) below(n int) int {
 	limit := uint64(n) //nolint:gosec // a length
 	for {

@@ -13,7 +13,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
-// patch is one of a suite, as JSON, and where it stands.
+// patch is a patch of a suite, as JSON, with its field.
 type patch struct {
 	at  string
 	raw []byte
@@ -33,15 +33,15 @@ func patches(s *v1alpha1.NFSBenchmarkSuite) []patch {
 	return slices.DeleteFunc(all, func(p patch) bool { return p.raw == nil })
 }
 
-// What a patch has at most: a spec nests a dozen levels deep, and its longest key is that of a label.
-// Errors repeat keys, and so does each level below a key.
+// Limits of a patch. A spec nests a dozen levels deep, and its longest key is the key of a label. Errors repeat keys,
+// and so does each level below a key.
 const (
 	maxDepth = 64
 	maxKey   = 253 + 1 + 63
 	maxPath  = 200 // characters of a path, or of a value, in an error
 )
 
-// checkShape wants objects that are no deeper than a spec, without what Argo Workflows would take for a variable.
+// checkShape rejects patches that are no objects, are deeper than a spec, or contain a variable of Argo Workflows.
 func checkShape(s *v1alpha1.NFSBenchmarkSuite) error {
 	var errs []error
 	for _, p := range patches(s) {
@@ -55,11 +55,11 @@ func checkShape(s *v1alpha1.NFSBenchmarkSuite) error {
 	return errors.Join(errs[:min(len(errs), maxErrors)]...)
 }
 
-// checkFields holds each patch against the schema.
+// checkFields checks each patch against the schema.
 func checkFields(s *v1alpha1.NFSBenchmarkSuite, c Checker) error {
 	var errs []error
 	for _, p := range patches(s) {
-		// Without the nulls, which remove members.
+		// Check the patch without its nulls, which remove members.
 		part, err := jsonpatch.MergePatch([]byte("{}"), p.raw)
 		if err == nil {
 			err = c.CheckPart(part)
@@ -71,8 +71,8 @@ func checkFields(s *v1alpha1.NFSBenchmarkSuite, c Checker) error {
 	return errors.Join(errs...)
 }
 
-// checkTree refuses what Argo Workflows would take for a variable of its own, and what is larger than any patch.
-// It returns a few of the errors.
+// checkTree rejects text that Argo Workflows would take for a variable, and values that are larger than in any patch.
+// It returns at most maxErrors errors.
 func checkTree(at string, v any, depth int) []error {
 	at = fmt.Sprintf("%.*s", maxPath, at)
 	if depth > maxDepth {
@@ -102,7 +102,7 @@ func checkTree(at string, v any, depth int) []error {
 	return errs[:min(len(errs), maxErrors)]
 }
 
-// rawOf is the JSON of a patch; nil when there is nothing in it.
+// rawOf returns the JSON of a patch; nil if the patch is empty.
 func rawOf(patch *runtime.RawExtension) []byte {
 	if patch == nil || len(patch.Raw) == 0 || string(patch.Raw) == "null" {
 		return nil

@@ -12,8 +12,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
-// checkSchedule reads the schedule as Argo will, which reports what it cannot read
-// in its log only.
+// checkSchedule parses the schedule as Argo does, because Argo reports errors only in its log.
 func checkSchedule(s *v1alpha1.Schedule) error {
 	if s == nil {
 		return nil

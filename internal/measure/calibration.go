@@ -10,26 +10,27 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// Calibration is one run of a calibrate workload: a repetition with what Oracle
-// said, or the native steps of one round.
+// Calibration holds the facts of one run of a calibrate workload: a
+// CALIBRATE_IO repetition with Oracle's result, or the native steps of one
+// round.
 type Calibration struct {
 	CalibrationSummary
 
 	round  int32
-	oracle *RepetitionFacts     // that called CALIBRATE_IO
+	oracle *RepetitionFacts     // the repetition that called CALIBRATE_IO
 	said   *runfile.Calibration // its result
-	small  *RepetitionFacts     // native: the level that stands for those within the latency
-	least  *RepetitionFacts     // native: the level of the least latency
-	large  *RepetitionFacts     // native: the level that gave the most bytes
+	small  *RepetitionFacts     // native: the level that represents those within the latency
+	least  *RepetitionFacts     // native: the level with the lowest latency
+	large  *RepetitionFacts     // native: the level with the highest throughput
 	within []*RepetitionFacts
 }
 
-// sameIOPS is how far below the highest IOPS a level may be and still represent it. Saturated
-// storage gives about the same IOPS at every level, and only the latency grows. Which level gives
-// the most is chance, and their latencies differ by factors.
+// sameIOPS bounds how far the IOPS of the representative level may be below the highest. Saturated storage gives
+// about the same IOPS at every level, and only the latency grows. Chance decides which level gives the most, and
+// their latencies differ by factors.
 const sameIOPS = 0.98
 
-// calibrationRuns puts the repetitions of each run together, in order.
+// calibrationRuns groups the repetitions of each run, in order.
 func (c *Facts) calibrationRuns() []Calibration {
 	plan := c.Plan.Workload.Calibrate
 	if plan == nil {
@@ -77,8 +78,8 @@ func (r *Calibration) add(s *RepetitionFacts, maxLatencyMilliseconds int32) {
 	}
 }
 
-// choose takes the level with the fewest reads at once of those that give the most IOPS, and the figures of
-// CALIBRATE_IO.
+// choose selects, of the levels that give the most IOPS, the one with the fewest outstanding reads. It also copies
+// the results of CALIBRATE_IO.
 func (r *Calibration) choose() {
 	most := 0.0
 	for _, s := range r.within {
@@ -102,14 +103,14 @@ func (r *Calibration) choose() {
 	}
 }
 
-// Complete says that a run counts and went through both phases.
+// Complete reports whether a run counts and measured both phases.
 func (r Calibration) Complete() bool {
 	return !r.Warmup && (r.said != nil || r.large != nil && r.least != nil)
 }
 
-// calibrationHeadlines returns one repetition per counted run. IOPS and latency come from small reads,
-// bytes per second from large ones: the two phases are measured one after the other. CPU and storage come from
-// the small reads, and so do the paths and what was counted, if each phase is a window of its own.
+// calibrationHeadlines returns one repetition per counted run. IOPS and latency come from small reads, bytes per
+// second from large ones: the two phases are measured one after the other. CPU and storage come from the small reads.
+// Paths and counters also come from them if each phase has its own window.
 func (c *Facts) calibrationHeadlines() []RepetitionFacts {
 	var out []RepetitionFacts
 	for _, r := range c.Calibrations {
@@ -184,7 +185,7 @@ func (c *Facts) readLatency(w runfile.OracleWindow, calibration bool) (count int
 	return count, micros
 }
 
-// RandomReads says that the load reads an Oracle database, or what looks like one, at random.
+// RandomReads reports whether the load makes random reads in an Oracle database, or in files with the layout of one.
 func (c *Facts) RandomReads() bool {
 	return bench.OrZero(c.Plan.Workload.SLOB).Access == bench.SLOBRandomRead
 }

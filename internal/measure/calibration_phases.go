@@ -9,18 +9,18 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// CalibrationPhase is the part of a calibration with reads of one kind. Where the counters do not show the
-// boundary between the two, there is one for the whole call.
+// CalibrationPhase is the part of a calibration with reads of one kind. If the counters do not show the boundary
+// between the two kinds, one phase covers the whole call.
 type CalibrationPhase struct {
-	// Kind is runfile.StepSmallReads or StepLargeReads, or StepCalibrate: both together.
+	// Kind is runfile.StepSmallReads, StepLargeReads, or StepCalibrate for both together.
 	Kind                 string `json:"kind"`
 	DurationMilliseconds int64  `json:"durationMilliseconds"`
-	// MeanLatencyMicroseconds of its reads: of V$IOSTAT_FILE, or as the native engine measured it. For the whole
-	// call it is the mean of the small reads.
+	// MeanLatencyMicroseconds is the mean latency of the reads, from V$IOSTAT_FILE or from the native engine. For the
+	// whole call it is the mean of the small reads.
 	MeanLatencyMicroseconds *int64 `json:"meanLatencyMicroseconds,omitempty"`
-	// CPUPermille is the busy share of all CPUs of the machine that reads, and Cores has those of each.
+	// CPUPermille is the busy share of all CPUs of the machine that reads. Cores has the share of each CPU.
 	CPUPermille *int32 `json:"cpuPermille,omitempty"`
-	// CPUAboveIdlePermille is that share less the one of the idle baseline, as in ClientCPU.
+	// CPUAboveIdlePermille is CPUPermille minus the share in the idle baseline, as in ClientCPU.
 	CPUAboveIdlePermille *int32 `json:"cpuAboveIdlePermille,omitempty"`
 
 	Cores        []runfile.CoreWindow `json:"cores,omitempty"`
@@ -28,7 +28,7 @@ type CalibrationPhase struct {
 	StorageNodes []StorageNode        `json:"storageNodes,omitempty"`
 }
 
-// phases of a run of a calibration, that with small reads first.
+// phases returns the phases of a calibration run, small reads first.
 func (c *Facts) phases(r Calibration) []CalibrationPhase {
 	var out []CalibrationPhase
 	if r.oracle == nil {
@@ -40,7 +40,7 @@ func (c *Facts) phases(r Calibration) []CalibrationPhase {
 		return out
 	}
 	whole := *r.oracle
-	for _, p := range whole.parts { // one: a database is loaded by one client
+	for _, p := range whole.parts { // at most one: one client loads a database
 		for _, o := range bench.OrZero(p.rep.Oracle).Phases {
 			out = append(out, c.oraclePhase(whole, p, o))
 		}
@@ -52,7 +52,7 @@ func (c *Facts) phases(r Calibration) []CalibrationPhase {
 	return out
 }
 
-// oraclePhase restricts the repetition of a call to one of its phases.
+// oraclePhase restricts the repetition of a CALIBRATE_IO call to one of its phases.
 func (c *Facts) oraclePhase(s RepetitionFacts, p part, o runfile.OraclePhase) CalibrationPhase {
 	p.window = windowOf(p.client, o.Kind, p.rep.Index)
 	s.parts = []part{p}
@@ -65,8 +65,8 @@ func (c *Facts) oraclePhase(s RepetitionFacts, p part, o runfile.OraclePhase) Ca
 	return phaseOf(o.Kind, s)
 }
 
-// databaseBusy is the busy share of the machine of a database: as the collector sees it in the same pod, or as the
-// database says itself.
+// databaseBusy returns the busy share of a database's machine: from the collector in the same pod, or else as the
+// database reports it.
 func (c *Facts) databaseBusy(p part, said *int32) *int32 {
 	external := bench.OrZero(c.Plan.Database).Kind == runfile.DatabaseExternal
 	if !external && p.window != nil && p.window.NodeCPUPermille != nil {
@@ -75,7 +75,7 @@ func (c *Facts) databaseBusy(p part, said *int32) *int32 {
 	return said
 }
 
-// phaseOf is what a repetition and the counters of its clients say.
+// phaseOf builds a phase from a repetition and the counters of its clients.
 func phaseOf(kind string, s RepetitionFacts) CalibrationPhase {
 	p := CalibrationPhase{
 		Kind: kind, DurationMilliseconds: s.DurationMilliseconds, CPUPermille: s.ClientCPU.BusiestNodePermille,
@@ -92,8 +92,8 @@ func phaseOf(kind string, s RepetitionFacts) CalibrationPhase {
 	return p
 }
 
-// ofSmallReads gives the repetition of a call of CALIBRATE_IO the CPU and the storage of its phase with small reads,
-// of which its IOPS and its latency are. What the phase does not have stays that of the whole call.
+// ofSmallReads returns the repetition of a CALIBRATE_IO call with the CPU and storage numbers of its small reads
+// phase, which also gave its IOPS and latency. Numbers that the phase lacks stay those of the whole call.
 func (r Calibration) ofSmallReads() RepetitionFacts {
 	s := *r.oracle
 	for _, p := range r.Phases {
@@ -107,7 +107,7 @@ func (r Calibration) ofSmallReads() RepetitionFacts {
 	return s
 }
 
-// sampledNodes are the nodes of a whole, each as a part of it sampled it, if it did.
+// sampledNodes returns the nodes of whole, each replaced by the same node of part if part sampled its CPU.
 func sampledNodes(whole, part []StorageNode) []StorageNode {
 	nodes := slices.Clone(whole)
 	for i, w := range whole {

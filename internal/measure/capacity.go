@@ -254,8 +254,8 @@ func (c *Facts) boundCapacity(i int, b runfile.LatencyBound) BoundCapacity {
 	return out
 }
 
-// IsLimited reports whether something limits the rate within a bound. If not, the highest rate that was tried keeps the
-// bound, or nobody knows.
+// IsLimited reports whether something limits the rate within a bound. If not, the highest rate that was tried keeps
+// the bound, or the limit is unknown.
 func (r Search) IsLimited(bound int) bool {
 	return !r.Bounds[bound].StillHeld && !tooFew(r.Bounds[bound])
 }
@@ -276,8 +276,8 @@ func (c *Facts) MedianSearch(bound int) Search {
 	return found[stats.MedianIndex(RatesReached(found, bound))]
 }
 
-// searchHeadlines returns one level per round: that at the capacity within the first bound,
-// whose numbers were measured together.
+// searchHeadlines returns one level per round: the level at the capacity within the first bound, whose numbers were
+// measured together.
 func (c *Facts) searchHeadlines() []RepetitionFacts {
 	var out []RepetitionFacts
 	for _, r := range c.Searches {
@@ -311,8 +311,8 @@ func (c *Facts) MostOutstanding(clients int32) (ios int64, product string) {
 	return int64(r.Jobs) * int64(r.Depth) * int64(clients), "jobs x depth"
 }
 
-// curve returns one point per rate, ascending, over all rounds, with the knee: the last rate that achieves what was
-// due before the first that does not. All or no rates that achieve it have no knee.
+// curve returns one point per rate, ascending, over all rounds, with the knee: the last rate that achieves the due
+// operations, before the first that does not. There is no knee if all rates achieve them, or none.
 func (c *Facts) curve() []CurvePoint {
 	byRate := map[int64][]searchLevel{}
 	for _, r := range c.Searches {
@@ -333,8 +333,8 @@ func (c *Facts) curve() []CurvePoint {
 	return points
 }
 
-// curvePoint adds up the levels of one rate: I/Os in both directions, or statements. It follows if it achieves
-// what was due.
+// curvePoint adds up the levels of one rate: I/Os in both directions, or statements. It reports whether the rate
+// achieves the due operations.
 func (c *Facts) curvePoint(group []searchLevel) (p CurvePoint, follows bool) {
 	var read, write *Direction
 	var total Direction
@@ -366,8 +366,8 @@ func (c *Facts) curvePoint(group []searchLevel) (p CurvePoint, follows bool) {
 	return p, float64(p.Achieved) >= due/n*followShare
 }
 
-// due returns the operations a second that were due. With random arrivals it differs a little from
-// the requested rate.
+// due returns the operations per second that were due. With random arrivals it differs a little from the requested
+// rate.
 func (l searchLevel) due() float64 {
 	if l.outcome == nil {
 		return 0 // its statements are not known, either

@@ -8,7 +8,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// EverRead is all that was read in the measured windows.
+// EverRead returns the bytes read in all measured windows.
 func (c *Facts) EverRead() (sum int64) {
 	for _, s := range c.Repetitions {
 		sum += bench.OrZero(s.Read).Bytes
@@ -16,7 +16,7 @@ func (c *Facts) EverRead() (sum int64) {
 	return sum
 }
 
-// OpsRate is the operations a second of a window of storage counters; false if it is not known.
+// OpsRate returns the operations per second in a window of storage counters; false if unknown.
 func OpsRate(w runfile.StorageWindow) (float64, bool) {
 	if w.Reset || w.Seconds <= 0 || w.ReadOps == nil || w.WriteOps == nil {
 		return 0, false
@@ -31,7 +31,7 @@ func bytesRate(w runfile.StorageWindow) (float64, bool) {
 	return float64(*w.ReadBytes+*w.WriteBytes) / w.Seconds, true
 }
 
-// databaseCores are the cores that the database can use at most; 0 = not known, or all of its
+// databaseCores returns the number of cores that the database can use at most; 0 = unknown, or all cores of its
 // machine. The editions with a limit use two (Oracle Database Licensing Information).
 func (c *Facts) databaseCores() float64 {
 	if c.Plan.Database == nil {
@@ -51,8 +51,8 @@ func (c *Facts) clientCPU(s RepetitionFacts) ClientCPU {
 	var cpu ClientCPU
 	for _, p := range s.parts {
 		loader, database, w := p.rep.CPUMicroseconds, databaseCPU(p), bench.OrZero(p.window)
-		// The kernel's client works outside of the loader process, but inside
-		// its cgroup for what it does in system calls: the larger is nearer.
+		// The kernel's client works outside of the loader process, but the cgroup
+		// includes its work in system calls: the larger value is nearer.
 		loader = max(loader, bench.OrZero(w.CgroupCPUMicroseconds))
 		cpu.Millicores += int64(float64(loader+database) / p.seconds / 1000)
 		if limit := bench.OrZero(p.client.Host.CPULimit); limit > 0 {
@@ -75,7 +75,7 @@ func (c *Facts) clientCPU(s RepetitionFacts) ClientCPU {
 	return cpu
 }
 
-// ceilingOf is nil unless all clients know what they can do.
+// ceilingOf adds up the ceilings of the clients; nil if one is unknown.
 func ceilingOf(parts []part) *int64 {
 	sum := int64(0)
 	for _, p := range parts {
@@ -88,10 +88,11 @@ func ceilingOf(parts []part) *int64 {
 	return &sum
 }
 
-// machineCPU is the CPU time, in microseconds, of the clients' machines above what they use while idle, and the largest
-// share of a machine above that of its idle baseline. Only the machine compares clients: with Direct NFS the process
-// itself does RPC and TCP, with the kernel's client kernel threads do, which belong to no process and no container.
-// Neither is known (0 and nil) for machines that somebody else uses, or that run an external database.
+// machineCPU returns the CPU time, in microseconds, that the clients' machines use above idle, and the largest busy
+// share of a machine above its idle baseline. Only the CPU of the whole machine is comparable between clients: with
+// Direct NFS the process itself does RPC and TCP, while the kernel's client uses kernel threads, which belong to no
+// process and no container. Both are unknown (0 and nil) for machines that others use, or that run an external
+// database.
 func (c *Facts) machineCPU(parts []part) (microseconds float64, busiest *int32) {
 	if c.External() {
 		return 0, nil
@@ -111,26 +112,26 @@ func (c *Facts) machineCPU(parts []part) (microseconds float64, busiest *int32) 
 	return microseconds, busiest
 }
 
-// busyCPUs is how many CPUs of a machine were busy on average. A share of all in permille would be too coarse for a
+// busyCPUs returns the average number of busy CPUs of a machine. A permille of all CPUs would be too coarse for a
 // machine with many.
 func busyCPUs(w runfile.ObservedWindow) float64 {
 	return float64(bench.OrZero(w.NodeBusyMicroseconds)) / 1e6 / max(w.End.Sub(w.Start).Seconds(), 1e-3)
 }
 
-// databaseCPU returns the CPU time of the database processes in microseconds. It belongs to the
-// load, like that of the loader.
+// databaseCPU returns the CPU time of the database processes in microseconds. It belongs to the load, like the CPU
+// time of the loader.
 func databaseCPU(p part) int64 {
 	statistics := bench.OrZero(p.rep.Oracle).Statistics
 	return statistics[StatForegroundCPU] + statistics[statBackgroundCPU]
 }
 
-// hostBusy is how busy the machines of the database were, as it says itself.
+// hostBusy returns the busy share of the database's machines as the database reports it.
 func hostBusy(p part) *int32 {
 	o := bench.OrZero(p.rep.Oracle)
 	return busyShare(o.BusyCentiseconds, o.IdleCentiseconds)
 }
 
-// busyShare is nil for times that are not known.
+// busyShare returns the busy share of CPU times, in permille; nil if unknown.
 func busyShare(busyCentiseconds, idleCentiseconds *int64) *int32 {
 	if busyCentiseconds == nil || idleCentiseconds == nil {
 		return nil

@@ -7,22 +7,22 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Client is what one client says of its run.
+// Client holds the facts of one client's run.
 type Client struct {
 	Index        int32
-	Node         string // its machine; a client that does not know it counts as a machine of its own
+	Node         string // its machine; a client without a node name counts as a machine of its own
 	MemoryBytes  int64  // of the machine
 	Mount        *runfile.MountFacts
 	Failure      *runfile.Failure
-	Partial      bool // it did not reach its planned end
+	Partial      bool // ended before its planned end
 	Verification *runfile.Verification
-	Wrote        bool // in a repetition
+	Wrote        bool // in any repetition
 
-	// Collected reports that its collector gave counters. The fields below are unknown without them.
+	// Collected reports whether its collector returned counters. Without them the fields below are unknown.
 	Collected   bool
 	Problems    []runfile.CollectionError
 	Carriers    []runfile.Interface // the interfaces that carry its load
-	ClockOffset *time.Duration      // to add to its times to compare them with those of others
+	ClockOffset *time.Duration      // add it to this client's times to compare them with those of other clients
 }
 
 func (c *Facts) client(cl runfile.ClientResult) Client {
@@ -37,8 +37,8 @@ func (c *Facts) client(cl runfile.ClientResult) Client {
 	return out
 }
 
-// Pace counts the operations of all repetitions, those that began after they were due, and those that were due and
-// never began.
+// Pace counts, over all repetitions, the operations that were done, those that began late, and those that were due
+// but never began.
 func (c *Facts) Pace() (operations, late, dropped int64) {
 	for _, cl := range c.result.Clients {
 		for _, rep := range cl.Load.Repetitions {
@@ -50,16 +50,16 @@ func (c *Facts) Pace() (operations, late, dropped int64) {
 	return operations, late, dropped
 }
 
-// Idle is what the collector of a client saw in the idle baseline before a repetition.
+// Idle holds the counters of a client's collector in the idle baseline before a repetition.
 type Idle struct {
 	Client          int32
 	Seconds         float64
 	Interfaces      []runfile.InterfaceRead
 	NodeCPUPermille *int32
-	Storage         []runfile.StorageWindow // of the first client: all see the same counters
+	Storage         []runfile.StorageWindow // first client only: all clients see the same counters
 }
 
-// IdleBefore returns what the clients saw before a repetition; nothing for a client that has no baseline of its own.
+// IdleBefore returns the idle baselines of the clients before a repetition. It skips clients without one.
 func (c *Facts) IdleBefore(repetition int32) (all []Idle) {
 	for i, cl := range c.result.Clients {
 		w := windowOf(cl, runfile.SpanBaseline, repetition)
@@ -78,8 +78,8 @@ func (c *Facts) IdleBefore(repetition int32) (all []Idle) {
 	return all
 }
 
-// Arrival returns the first reading of a source at a new place after one at the old one, by the clock of the array.
-// here gives the place by a reading.
+// Arrival returns the time, by the clock of the array, of the first reading of a source at place now that follows one
+// at place was. The function here returns the place in a reading.
 func (c *Facts) Arrival(source, was, now string, here func(runfile.StorageSample) string) (time.Time, bool) {
 	for _, cl := range c.result.Clients {
 		before := c.Survey.Source == source

@@ -8,18 +8,18 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// ClockSkewed is the offset from which a clock is wrong. The offset is known to about a second, and
-// a second or two do not matter in a log.
+// ClockSkewed is the offset from which a clock counts as wrong. The offset is known to about a second, and a second
+// or two do not matter in a log.
 const ClockSkewed = 5 * time.Second
 
-// clockOffset is the time to add to a client's times to compare them with those of others; nil = not known.
+// clockOffset returns the time to add to a client's times to compare them with those of other clients; nil = unknown.
 func clockOffset(cl runfile.ClientResult) *time.Duration {
 	return Duration(bench.OrZero(cl.Observed).ClockOffsetMilliseconds)
 }
 
-// clockOffsets returns the offsets of all clients, or zeros: with only some of them, clients that
-// ran together would seem apart. Offsets within their own error are also zeros, because
-// synchronized clocks are better than the estimate.
+// clockOffsets returns the offsets of all clients, or zeros if one is unknown: clients that ran together would seem
+// apart if only some offsets were applied. Offsets within their own error are also zeros, because synchronized clocks
+// are better than the estimate.
 func clockOffsets(parts []part) []time.Duration {
 	offsets := make([]time.Duration, len(parts))
 	for i, p := range parts {
@@ -35,7 +35,7 @@ func clockOffsets(parts []part) []time.Duration {
 	return offsets
 }
 
-// together is the share of the shortest window in which all clients ran.
+// together returns the share of the shortest window in which all clients ran.
 func together(parts []part) float64 {
 	if len(parts) < 2 {
 		return 1

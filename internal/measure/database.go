@@ -12,10 +12,10 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// Names as Oracle writes them.
+// Names in Oracle's spelling.
 const (
 	EventSequentialRead = "db file sequential read" // single blocks
-	EventParallelRead   = "db file parallel read"   // several single blocks at once, in no order
+	EventParallelRead   = "db file parallel read"   // several single blocks at once, in any order
 	EventScatteredRead  = "db file scattered read"  // several blocks into the buffer cache
 	EventDirectRead     = "direct path read"        // past the buffer cache
 	FileTypeData        = "Data File"
@@ -24,8 +24,8 @@ const (
 	AsynchOff           = "ASYNC_OFF"
 	StatReadBytes       = "physical read total bytes"
 	StatWriteBytes      = "physical write total bytes"
-	// V$SYS_TIME_MODEL, in microseconds. It counts calls that still run, but for their last five
-	// seconds; "CPU used by this session" of V$SYSSTAT counts a call when it ends.
+	// V$SYS_TIME_MODEL, in microseconds. It includes calls that still run, except for their last five seconds; "CPU used
+	// by this session" of V$SYSSTAT counts a call when it ends.
 	StatForegroundCPU = "DB CPU"
 	statBackgroundCPU = "background cpu time"
 	StatReads         = "physical reads"
@@ -42,9 +42,9 @@ func bucketsOf(all []runfile.LatencyBucket) []stats.Bucket {
 	return out
 }
 
-// microsecondsEach is the unit of the times of V$IOSTAT_FILE; 0 = not known. The
-// documents say milliseconds and databases count microseconds, so the loader
-// finds it out.
+// microsecondsEach returns the unit of the times in V$IOSTAT_FILE, in
+// microseconds; 0 = unknown. Oracle documents milliseconds but databases count
+// microseconds, so the loader determines the unit.
 func microsecondsEach(w runfile.OracleWindow) float64 {
 	switch w.ServiceTimeUnit {
 	case runfile.UnitMicroseconds:
@@ -56,8 +56,8 @@ func microsecondsEach(w runfile.OracleWindow) float64 {
 	}
 }
 
-// SmallReads are the single-block reads of all data files, and the microseconds
-// that they took together. None when the unit is not known.
+// SmallReads returns the number of single-block reads of all data files and
+// their total time in microseconds. Both are 0 if the unit is unknown.
 func SmallReads(w runfile.OracleWindow) (count int64, micros float64) {
 	unit := microsecondsEach(w)
 	if unit == 0 {
@@ -70,14 +70,14 @@ func SmallReads(w runfile.OracleWindow) (count int64, micros float64) {
 	return count, micros
 }
 
-// DataFiles are the data files that were read in a window.
+// DataFiles returns the data files that were read in a window.
 func DataFiles(w runfile.OracleWindow) []runfile.OracleFile {
 	return Filtered(w.Files, func(f runfile.OracleFile) bool {
 		return f.Type == FileTypeData && f.SmallReads+f.LargeReads > 0
 	})
 }
 
-// EventOf returns the waits for an event over all instances, and the microseconds that they took together.
+// EventOf returns the number of waits for an event over all instances, and their total time in microseconds.
 func EventOf(w runfile.OracleWindow, name string) (waits, micros int64) {
 	for _, e := range w.Events {
 		if e.Name == name {
@@ -88,14 +88,14 @@ func EventOf(w runfile.OracleWindow, name string) (waits, micros int64) {
 	return waits, micros
 }
 
-// databaseSummary puts together what the views said. Files are of the repetition
-// that stands for all, servers and channels of all that count.
+// databaseSummary summarizes the database views. Files come from the
+// representative repetition, servers and channels from all that count.
 func (c *Facts) databaseSummary() *DatabaseSummary {
 	if c.Plan.Database == nil || c.Overall == nil {
 		return nil
 	}
 	d := &DatabaseSummary{Files: fileSummaries(c.Overall.Databases)}
-	for _, w := range c.Overall.Databases { // one: a database is loaded by one client
+	for _, w := range c.Overall.Databases { // at most one: one client loads a database
 		d.Waits = append(d.Waits, waitsOf(w)...)
 	}
 	for _, w := range c.Databases {
@@ -185,7 +185,7 @@ func (s *fileSum) add(f runfile.OracleFile, unit float64) {
 	s.methods = WithNew(s.methods, f.AccessMethod)
 }
 
-// nanoseconds is a mean; nil when there is none.
+// nanoseconds returns a mean time; nil if there is none.
 func (s *fileSum) nanoseconds(micros float64, reads int64) *int64 {
 	if !s.unitKnown || reads <= 0 {
 		return nil
@@ -193,8 +193,8 @@ func (s *fileSum) nanoseconds(micros float64, reads int64) *int64 {
 	return rounded(micros * 1000 / float64(reads))
 }
 
-// SessionTime is what a database counted of the time of the users of a SLOB load: no user waits for two things at once,
-// and none is idle.
+// SessionTime divides the time of the users of a SLOB load, as the database counted it. A user waits for one thing at
+// a time and is never idle.
 type SessionTime struct {
 	Length  time.Duration // of the window
 	All     time.Duration // all users together
@@ -202,7 +202,7 @@ type SessionTime struct {
 	Working time.Duration // CPU time of foreground sessions
 }
 
-// SessionTimeOf is known if users work for the whole window.
+// SessionTimeOf returns the session time of a repetition. It is known if users work for the whole window.
 func (c *Facts) SessionTimeOf(s RepetitionFacts) (t SessionTime, known bool) {
 	if c.Plan.Workload.SLOB == nil || s.Step == nil || s.Step.Users <= 0 {
 		return t, false
@@ -220,14 +220,14 @@ func (c *Facts) SessionTimeOf(s RepetitionFacts) (t SessionTime, known bool) {
 	return t, t.All > 0
 }
 
-// SeveralInstances reports whether a RAC was loaded.
+// SeveralInstances reports whether several instances of a RAC carried load.
 func (c *Facts) SeveralInstances() bool {
 	return slices.ContainsFunc(c.Overall.Databases, func(w runfile.OracleWindow) bool {
 		return len(w.InstanceBytes) > 1
 	})
 }
 
-// AccessShare is the smallest share, in permille, of a method in the reads of data files in a
+// AccessShare returns the smallest share, in permille, that an access method has of the data file reads in any
 // window; false if no window shows it.
 func (c *Facts) AccessShare(method string) (least int64, known bool) {
 	least = 1000
@@ -251,7 +251,7 @@ func (c *Facts) AccessShare(method string) (least int64, known bool) {
 	return least, known
 }
 
-// OtherMethods returns the methods of data files that were read in another way.
+// OtherMethods returns the other access methods by which data files were read.
 func (c *Facts) OtherMethods(method string) string {
 	var seen []string
 	for _, w := range c.Databases {
@@ -265,8 +265,9 @@ func (c *Facts) OtherMethods(method string) string {
 	return strings.Join(seen, ", ")
 }
 
-// OwnServers are the rows of the server or export of the plan; a database may
-// use others. Of an instance that has none, all are: its oranfstab was not used.
+// OwnServers returns the rows of the server or export in the plan; a database
+// may use others. It returns all rows of an instance without such a row, which
+// did not use its oranfstab.
 func (c *Facts) OwnServers(all []runfile.DNFSServer) []runfile.DNFSServer {
 	return ownOfEach(all, func(row runfile.DNFSServer) int32 { return row.Instance }, func(row runfile.DNFSServer) bool {
 		return row.Server == c.Plan.Engine.Server || row.Export != "" && row.Export == c.Plan.Engine.Export
@@ -294,7 +295,7 @@ func (c *Facts) ConnectedClients() (all []runfile.StorageClient) {
 	return all
 }
 
-// SyncFiles are the numbers of the data files that were read without asynchronous I/O.
+// SyncFiles returns the numbers of the data files that were read without asynchronous I/O.
 func (c *Facts) SyncFiles() (files []string) {
 	for _, w := range c.Databases {
 		for _, f := range DataFiles(w) {
@@ -306,8 +307,8 @@ func (c *Facts) SyncFiles() (files []string) {
 	return files
 }
 
-// AsyncIO returns the asynchronous I/O of the node of the database where it was highest: under load, and in the idle
-// baseline. Nil is not known.
+// AsyncIO returns the highest asynchronous I/O of the database's node: under load, and in the idle baseline. Nil =
+// unknown.
 func (c *Facts) AsyncIO() (load, idle *runfile.AsyncIO) {
 	return c.asyncIO(runfile.SpanMeasure), c.asyncIO(runfile.SpanBaseline)
 }
@@ -323,7 +324,7 @@ func (c *Facts) asyncIO(kind string) (most *runfile.AsyncIO) {
 	return most
 }
 
-// Instances is how many instances of a RAC the loaders saw; 0 if they do not say.
+// Instances returns the number of RAC instances that the loaders saw; 0 = unknown.
 func (c *Facts) Instances() (n int) {
 	for _, o := range c.Oracles {
 		n = max(n, len(o.Instances))

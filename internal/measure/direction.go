@@ -20,7 +20,7 @@ func directionOf(ops *runfile.Ops, seconds float64) *Direction {
 	}
 }
 
-// joined is the sum of two directions, of which either may be nil.
+// joined returns the sum of two directions. Either may be nil.
 func joined(sum, d *Direction) *Direction {
 	if d == nil {
 		return sum
@@ -57,8 +57,8 @@ func (c *Facts) finish(d *Direction) *stats.Histogram {
 	return h
 }
 
-// wireShare compares each direction with the link capacity in that direction. The repetition's
-// share is that of the busier direction.
+// wireShare compares each direction with the link capacity in that direction. The repetition's share is the share of
+// the busier direction.
 func (c *Facts) wireShare(s *Summary) {
 	if c.Wire == nil {
 		return

@@ -1,7 +1,7 @@
-// Package measure turns a result file into facts: all that can be said of a run in numbers. It says nothing of what
-// they mean and whether they are good: package judge reads the facts and does that.
+// Package measure turns a result file into facts: the numbers of a run. It does not judge them: package judge does,
+// from the facts.
 //
-// It is pure and deterministic. Nobody but this package reads the result of a client: what a check, a status or a
-// report needs of it is a field or a method of Facts. What is missing in the result is nil in the facts, which is never
-// the same as zero. Histograms stay in here, so whoever keeps a Summary does not keep them.
+// The package is pure and deterministic. No other package reads the result of a client: the fields and methods of
+// Facts hold everything that judgements, statuses and reports need. What the result lacks is nil in the facts, which
+// never means zero. Histograms are not exported, so an encoded Summary does not contain them.
 package measure

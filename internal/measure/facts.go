@@ -8,32 +8,32 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// Facts are all that can be said of a result in numbers. Nothing writes to them after Of.
+// Facts holds the numbers of a result. Nothing changes them after Of returns.
 type Facts struct {
 	result runfile.Result
 
 	Plan      runfile.Plan
 	Simulated bool                   // a stand-in took part
-	Clients   []Client               // that gave a result
-	Survey    runfile.Survey         // what the array said before the run; its zero value says nothing
-	Volume    runfile.SurveyVolume   // that the load was on; its zero value is not known
+	Clients   []Client               // those that returned a result
+	Survey    runfile.Survey         // from the array before the run; zero = unknown
+	Volume    runfile.SurveyVolume   // under load; zero = unknown
 	Declared  []PathPair             // the channels of the plan
-	Oracles   []runfile.Oracle       // what the loaders found of the database
-	Databases []runfile.OracleWindow // what databases counted in the windows that count
-	Cores     float64                // that the database can use at most; 0 = not known, or all of its machine
-	Block     int64                  // bytes of one I/O of the load; 0 = not known
+	Oracles   []runfile.Oracle       // what the loaders found out about the database
+	Databases []runfile.OracleWindow // database counters of the windows that count
+	Cores     float64                // most cores that the database can use; 0 = unknown, or all cores of its machine
+	Block     int64                  // bytes of one I/O of the load; 0 = unknown
 	Transfer  [2]int64               // bytes that one READ or WRITE moves, by direction
-	Wire      *WireLimit             // nil: not known
+	Wire      *WireLimit             // nil: unknown
 	timelines map[int32]*timeline    // by client
 
-	Repetitions  []RepetitionFacts // that count, of all steps
-	warmups      []RepetitionFacts // of those that do not
+	Repetitions  []RepetitionFacts // those that count, of all steps
+	warmups      []RepetitionFacts // those that do not count
 	Steps        []StepSummary
 	Calibrations []Calibration
-	Bounds       []runfile.LatencyBound // of a search for capacity; none for another load
+	Bounds       []runfile.LatencyBound // of a search for capacity; empty for other loads
 	Searches     []Search               // by round
 	Capacity     *Capacity              // nil: no search
-	Headline     []RepetitionFacts      // those that Overall is the median of
+	Headline     []RepetitionFacts      // Overall is the median of these
 	Overall      *RepetitionFacts       // nil: nothing was measured
 	Database     *DatabaseSummary
 	Variation    *int32
@@ -42,7 +42,8 @@ type Facts struct {
 	Unreadable   []string // why latency histograms cannot be read
 }
 
-// RepetitionFacts is one repetition over all clients, with what the checks need beside its numbers.
+// RepetitionFacts holds the facts of one repetition over all clients: its summary, and the numbers that are not in
+// it.
 type RepetitionFacts struct {
 	Summary
 
@@ -51,10 +52,10 @@ type RepetitionFacts struct {
 	points         []stats.Point           // of all clients
 	StorageWindows []runfile.StorageWindow // of each source once
 	owner          string                  // the node that owned the data, if known
-	Used           []string                // the addresses of the storage that the load went to
-	Mount          mountLoad               // what the mounts of the kernel moved
-	Databases      []runfile.OracleWindow  // what databases counted
-	// Late operations began after they were due, and Dropped ones not at all.
+	Used           []string                // the storage addresses that carried the load
+	Mount          mountLoad               // what the kernel mounts moved
+	Databases      []runfile.OracleWindow  // database counters
+	// Late operations began after they were due. Dropped operations never began.
 	Late, Dropped int64
 }
 
@@ -63,7 +64,7 @@ type part struct {
 	client  runfile.ClientResult
 	rep     runfile.Repetition
 	seconds float64
-	window  *runfile.ObservedWindow // nil when the collector has none
+	window  *runfile.ObservedWindow // nil if the collector has none
 }
 
 func (c *Facts) parts(index int32) []part {
@@ -80,7 +81,7 @@ func (c *Facts) parts(index int32) []part {
 	return parts
 }
 
-// windowsOf are the windows of a kind that a client's collector has.
+// windowsOf returns the windows of a kind from a client's collector.
 func windowsOf(cl runfile.ClientResult, kind string) iter.Seq[*runfile.ObservedWindow] {
 	return func(yield func(*runfile.ObservedWindow) bool) {
 		windows := bench.OrZero(cl.Observed).Windows
@@ -101,16 +102,16 @@ func windowOf(cl runfile.ClientResult, kind string, index int32) *runfile.Observ
 	return nil
 }
 
-// Raw is the raw workload; its zero value for another one.
+// Raw returns the raw workload; its zero value for other workloads.
 func (c *Facts) Raw() bench.RawWorkload { return bench.OrZero(c.Plan.Workload.Raw) }
 
-// Native says that our own user-space client carried the load.
+// Native reports whether our user-space client carried the load.
 func (c *Facts) Native() bool { return !c.Kernel() && c.Plan.Database == nil }
 
-// Kernel reports whether the client of the kernel did the I/O.
+// Kernel reports whether the kernel's client did the I/O.
 func (c *Facts) Kernel() bool { return c.Plan.Engine.Client == bench.ClientKernel }
 
-// External says that the load was that of a database on machines of its own.
+// External reports whether a database on machines of its own made the load.
 func (c *Facts) External() bool {
 	return bench.OrZero(c.Plan.Database).Kind == runfile.DatabaseExternal
 }

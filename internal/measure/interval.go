@@ -8,14 +8,14 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// Interval contains a value with 95 % confidence, from one repetition: it does not cover
-// differences between runs. docs/findings.md has the coverage.
+// Interval contains a value with 95 % confidence, from one repetition. It does not cover differences between runs.
+// docs/findings.md has the coverage.
 type Interval struct {
 	Low  int64 `json:"low"`
 	High int64 `json:"high"`
 }
 
-// Ranges count the operations of all clients by their latency; empty if that is not known.
+// Ranges counts the operations of all clients by latency; empty if unknown.
 func (d Direction) Ranges() []stats.Range {
 	if h, err := stats.MergeEncoded(d.histograms...); err == nil && h.Count() > 0 {
 		return h.Ranges()
@@ -27,8 +27,8 @@ func (d Direction) Ranges() []stats.Range {
 	return out
 }
 
-// SlowTime returns the median latency, in microseconds, the larger of ten times that and least, and the share of the
-// time of all operations that belongs to operations that took more. The share is nil if it is not known.
+// SlowTime returns the median latency in microseconds, the larger of least and ten times the median, and the share of
+// the time of all operations in operations that took longer than that. The share is nil if unknown.
 func (d Direction) SlowTime(least int64) (median, slow int64, share *int32) {
 	h, err := stats.MergeEncoded(d.histograms...)
 	if err != nil {
@@ -39,7 +39,7 @@ func (d Direction) SlowTime(least int64) (median, slow int64, share *int32) {
 	return median, slow, PermilleOf(h.TimeAbove(slow))
 }
 
-// Text writes both ends; empty if the interval is not known.
+// Text formats both ends; empty if the interval is unknown.
 func (in *Interval) Text(end func(int64) string) string {
 	if in == nil {
 		return ""
@@ -47,7 +47,7 @@ func (in *Interval) Text(end func(int64) string) string {
 	return end(in.Low) + " to " + end(in.High)
 }
 
-// Intervals are the intervals of a Direction; nil where unknown.
+// Intervals holds the intervals of a Direction; nil where unknown.
 type Intervals struct {
 	BytesPerSecond      *Interval `json:"bytesPerSecond,omitempty"`
 	OperationsPerSecond *Interval `json:"operationsPerSecond,omitempty"`
@@ -55,8 +55,8 @@ type Intervals struct {
 	P99Microseconds     *Interval `json:"p99Microseconds,omitempty"`
 }
 
-// around centres the interval for the mean of a series on a value. The value covers the whole
-// window, but the series may have only every second sample.
+// around centres the interval for the mean of a series on a value. The value covers the whole window, but the series
+// may have fewer samples.
 func around(value float64, series []float64) *Interval {
 	in, ok := stats.MeanInterval(series)
 	if !ok {
@@ -107,7 +107,8 @@ func (d *Direction) rates(points []stats.Point) {
 	d.Intervals.MeanMicroseconds = in
 }
 
-// p99Interval is unknown if a client has no batches, or if the batches of the clients do not align.
+// p99Interval returns the interval of the 99th percentile. It is unknown if a client has no batches, or if the
+// batches of the clients do not align.
 func p99Interval(h *stats.Histogram, batches [][]runfile.Batch) *Interval {
 	batches, ok := aligned(batches)
 	if !ok {
@@ -167,7 +168,7 @@ func aligned(all [][]runfile.Batch) ([][]runfile.Batch, bool) {
 	return out, len(out) > 0
 }
 
-// openLoop sets what a raw closed loop cannot see; h has the latencies of Total.
+// openLoop sets the numbers that a raw closed loop hides; h has the latencies of Total.
 func (c *Facts) openLoop(s *Summary, h *stats.Histogram) {
 	raw := c.Plan.Workload.Raw
 	open := slices.ContainsFunc(c.result.Clients, func(cl runfile.ClientResult) bool { return cl.Load.LoopMode == "open" })

@@ -4,18 +4,17 @@ import (
 	"slices"
 )
 
-// Indirection is a node of the storage that a path ends on although another node
-// owns the data.
+// Indirection is a storage node on which paths end although another node owns
+// the data.
 type Indirection struct {
-	Node  StorageNode // that passes on
+	Node  StorageNode // the node that forwards I/O
 	Owner string
 	Paths []string // as address (LIF)
 }
 
-// indirections are where the load of the repetition that stands for all entered by
-// another node. With pNFS the declared address is where layouts come from, and not where
-// data must go: the kernel does not tell where it went, and the channels of the native
-// engine do.
+// indirections returns the nodes through which the load of the representative repetition reached the owner. With pNFS
+// the declared address serves layouts and need not lead to the data. The kernel does not show where the data went;
+// the channels of the native engine do.
 func (c *Facts) indirections() []Indirection {
 	if c.Overall == nil || c.Overall.owner == "" {
 		return nil
@@ -48,7 +47,7 @@ func (c *Facts) indirections() []Indirection {
 	return found
 }
 
-// SVM is the name to put into a command.
+// SVM returns the SVM name to use in a command.
 func (c *Facts) SVM() string {
 	for _, s := range c.Plan.Collect.Sources {
 		if s.SVM != "" {
@@ -58,8 +57,8 @@ func (c *Facts) SVM() string {
 	return "<svm>"
 }
 
-// EverUsed are the addresses that carried load in any repetition, or those that
-// should have when there is none.
+// EverUsed returns the addresses that carried load in any repetition. Without a
+// repetition it returns the declared addresses.
 func (c *Facts) EverUsed() (used []string) {
 	if len(c.Repetitions) == 0 {
 		return Distinct(c.Declared, func(p PathPair) string { return p.Path })

@@ -15,7 +15,7 @@ func Of(r runfile.Result) *Facts {
 		Block: blockBytes(r.Plan), Bounds: searchBounds(r.Plan), timelines: map[int32]*timeline{},
 	}
 	c.Volume = bench.OrZero(c.Survey.Volume)
-	indexes := map[int32]bool{} // of the repetitions that any client has
+	indexes := map[int32]bool{} // of the repetitions of any client
 	for _, cl := range r.Clients {
 		c.Clients = append(c.Clients, c.client(cl))
 		c.timelines[cl.Index] = newTimeline(cl.Load)
@@ -49,7 +49,7 @@ func Of(r runfile.Result) *Facts {
 	return c
 }
 
-// conclude computes what represents the repetitions.
+// conclude computes the facts that represent all repetitions.
 func (c *Facts) conclude() {
 	c.Steps = c.stepSummaries()
 	c.Calibrations = c.calibrationRuns()
@@ -68,7 +68,7 @@ func (c *Facts) conclude() {
 	}
 }
 
-// Rounds are those of the repetitions that count, ascending; none without steps.
+// Rounds returns the rounds of the repetitions that count, ascending; none without steps.
 func (c *Facts) Rounds() []int32 {
 	var rounds []int32
 	for _, s := range c.Repetitions {
@@ -90,9 +90,8 @@ func (c *Facts) OfRound(round int32) *Facts {
 	return &of
 }
 
-// repetition adds up the clients of one repetition. Each client's rate is over its
-// own window and the rates are added: the clocks of two machines differ by more
-// than their windows do.
+// repetition adds up the clients of one repetition. It computes each client's rate over the client's own window and
+// adds the rates: the clocks of two machines differ by more than their windows.
 func (c *Facts) repetition(index int32) (RepetitionFacts, bool) {
 	parts := c.parts(index)
 	if len(parts) == 0 {
@@ -134,7 +133,7 @@ func (c *Facts) repetition(index int32) (RepetitionFacts, bool) {
 	return s, true
 }
 
-// SeriesPoints are those of the repetition that represents all.
+// SeriesPoints returns the series of the representative repetition.
 func (c *Facts) SeriesPoints() []SeriesPoint {
 	if c.Overall == nil {
 		return nil

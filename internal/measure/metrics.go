@@ -20,38 +20,38 @@ const (
 	UnitPermille = "permille"
 )
 
-// Metric is a headline number of a run. Status, records, comparisons, exported metrics, lists of results
-// and reports take what they know of it from here.
+// Metric is a headline number of a run. Status, records, comparisons, exported metrics, lists of results and reports
+// use these definitions.
 type Metric struct {
-	Name   string // the API's
+	Name   string // in the API
 	Label  string // for people
 	Unit   string
 	Higher bool   // more is better
-	Field  string // of status.summary; one with an interval has "Low" or "High" before its unit
-	// Divisor is what the value is divided by in Field; 0 is 1.
+	Field  string // in status.summary; a metric with an interval also has fields with "Low" or "High" before the unit
+	// Divisor divides the value in Field; 0 means 1.
 	Divisor int64
-	Series  string // of the exported metrics, in base units
+	Series  string // name of the exported metric, in base units
 	Stat    string // distinguishes metrics of one series
 
 	value    func(judged) *int64
 	interval func(judged) *Interval
 }
 
-// judged is what a metric is taken from: a repetition, and the capacity within the first bound.
+// judged holds the source of a metric: a repetition, and the capacity within the first bound.
 type judged struct {
 	Summary
 
 	capacity BoundCapacity
 }
 
-// Metrics are all of them.
+// Metrics returns all metrics.
 func Metrics() []Metric {
 	latency := func(name, label, stat string, of func(*stats.Latency) *int64) Metric {
 		field := strings.ToLower(name[:1]) + name[1:] + "Microseconds"
 		return Metric{
 			Name: name, Label: label, Unit: UnitTime, Field: field, Series: "latency_seconds", Stat: stat,
 			value: func(s judged) *int64 {
-				// A database may report no more than the mean, and 0 would be a number.
+				// A database may report only the mean, and 0 would look like a measurement.
 				if l := s.Total.Latency; l != nil && (stat == "mean" || !l.MeanOnly) {
 					return of(l)
 				}
@@ -123,7 +123,7 @@ func Metrics() []Metric {
 	}
 }
 
-// within is the interval of a capacity; nil if it is not known.
+// within returns the interval of a capacity; nil if unknown.
 func (b BoundCapacity) within() *Interval {
 	if b.High == 0 {
 		return nil
@@ -131,8 +131,8 @@ func (b BoundCapacity) within() *Interval {
 	return &Interval{Low: b.Low, High: b.High}
 }
 
-// MetricOf returns the metric of a name. That of an unknown name, which a foreign file may have, has it as
-// its label.
+// MetricOf returns the metric with a name. For an unknown name, which a foreign file may have, it returns a metric
+// with the name as its label.
 func MetricOf(name string) Metric {
 	for _, m := range Metrics() {
 		if m.Name == name {
@@ -142,7 +142,7 @@ func MetricOf(name string) Metric {
 	return Metric{Name: name, Label: name, Unit: UnitTime}
 }
 
-// MetricNames are the names of all.
+// MetricNames returns the names of all metrics.
 func MetricNames() []string {
 	var names []string
 	for _, m := range Metrics() {
@@ -151,7 +151,7 @@ func MetricNames() []string {
 	return names
 }
 
-// PerUnit is how many of its unit one base unit has.
+// PerUnit returns the number of the metric's units in one base unit.
 func (m Metric) PerUnit() float64 {
 	switch m.Unit {
 	case UnitTime, UnitCost:
@@ -163,7 +163,7 @@ func (m Metric) PerUnit() float64 {
 	}
 }
 
-// Text writes a value.
+// Text formats a value.
 func (m Metric) Text(v float64) string {
 	switch {
 	case math.IsNaN(v) || math.Abs(v) > 1e15:
@@ -181,7 +181,8 @@ func (m Metric) Text(v float64) string {
 	}
 }
 
-// Bounds are the fields of status.summary.intervals with the bounds of the interval; empty without one.
+// Bounds returns the fields of status.summary.intervals that hold the bounds of the interval; empty without an
+// interval.
 func (m Metric) Bounds() (low, high string) {
 	if m.interval == nil {
 		return "", ""
@@ -195,7 +196,7 @@ func (m Metric) Bounds() (low, high string) {
 	return m.Field[:at] + "Low" + m.Field[at:], m.Field[:at] + "High" + m.Field[at:]
 }
 
-// Number is a metric of a run. Interval has 95 % confidence; nil if there is none.
+// Number is the value of a metric in a run. Interval has 95 % confidence; nil if there is none.
 type Number struct {
 	Metric
 
@@ -203,8 +204,8 @@ type Number struct {
 	Interval *Interval
 }
 
-// Numbers are the metrics that are known. A rate of 0 is not: a calibration may have found one of two.
-// The capacity, if c is not nil, is that within the first bound.
+// Numbers returns the known metrics. A rate of 0 is unknown: a calibration may have found only one of its two. If c
+// is not nil, its capacity within the first bound is included.
 func Numbers(s Summary, c *Capacity) []Number {
 	of := judged{Summary: s}
 	if c != nil {

@@ -9,8 +9,9 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// mountLoad is what the mounts of all clients moved in a repetition. A reading takes time, so least is the share of
-// the repetition that the counters surely cover, and most the share that they can cover.
+// mountLoad holds the bytes and operations that the mounts of all clients moved in a repetition. Reading the counters
+// takes time: Least is the share of the repetition that they surely cover, and Most the largest share that they can
+// cover.
 type mountLoad struct {
 	runfile.MountCounters
 
@@ -18,8 +19,9 @@ type mountLoad struct {
 	Known       bool
 }
 
-// mountLoad is not known if a client has no counters, or if the counters may cover nothing. They cover the time
-// between two samples inside the repetition. Clients that share a mount have the same counters, which count once.
+// mountLoad returns the load of the mounts. It is unknown if a client has no counters, or if the counters may cover
+// nothing. Counters cover the time between two samples inside the repetition. Clients that share a mount have the
+// same counters, which count once.
 func (c *Facts) mountLoad(s RepetitionFacts) (sum mountLoad) {
 	var least, most, lasted time.Duration
 	mounts := map[string]bool{}
@@ -51,13 +53,13 @@ func (c *Facts) mountLoad(s RepetitionFacts) (sum mountLoad) {
 		return sum
 	}
 	sum.Least, sum.Most, sum.Known = of(least), of(most), true
-	if len(mounts) < len(s.parts) { // with clients that ran at another time
+	if len(mounts) < len(s.parts) { // with clients that ran at other times
 		sum.Least *= s.Together
 	}
 	return sum
 }
 
-// Transports are the protocols of the connections of all mounts in a repetition, tcp or rdma.
+// Transports returns the protocols of the connections of all mounts in a repetition: tcp or rdma.
 func (s RepetitionFacts) Transports() (seen []string) {
 	for _, p := range s.parts {
 		for _, t := range p.window.Mount.Transports {
@@ -78,8 +80,8 @@ func mountOf(cl runfile.ClientResult) string {
 	return fmt.Sprint(cl.Index)
 }
 
-// SeenVersion is the NFS version in use: what the loader says, or else the
-// mount's options. It is empty when unknown and joins different ones.
+// SeenVersion returns the NFS version in use, from the loader or else from the
+// mount options. It joins different versions and is empty if unknown.
 func (c *Facts) SeenVersion() string {
 	version := func(cl runfile.ClientResult) string { return versionOf(cl.Load.Mount) }
 	return strings.Join(Distinct(c.result.Clients, version), " and ")

@@ -9,14 +9,14 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// SegmentsSentAgain is how many TCP segments the clients sent again for each 1000 that the payload needs at least; nil
-// if that is not known. The counters are those of a client's whole network namespace.
+// SegmentsSentAgain returns the TCP segments that the clients retransmitted per 1000 segments that the payload needs
+// at least; nil if unknown. The counters cover a client's whole network namespace.
 func (c *Facts) SegmentsSentAgain() *float64 {
 	return c.segmentPermille(c.Overall.Total.Bytes,
 		func(w *runfile.ObservedWindow) *int64 { return w.TCPRetransmittedSegment })
 }
 
-// SegmentsOutOfOrder is how many TCP segments arrived out of order, for each 1000 of what was read.
+// SegmentsOutOfOrder returns the TCP segments that arrived out of order per 1000 segments that were read.
 func (c *Facts) SegmentsOutOfOrder() *float64 {
 	return c.segmentPermille(bench.OrZero(c.Overall.Read).Bytes,
 		func(w *runfile.ObservedWindow) *int64 { return w.TCPOutOfOrderSegments })
@@ -44,9 +44,9 @@ func (c *Facts) segmentPermille(payload int64, count func(*runfile.ObservedWindo
 	return new(float64(counted) * 1000 / float64(segments))
 }
 
-// carriersOf are the interfaces that carry the load of one client: those with
-// the local address of a channel, or, for a mount of the kernel, those that
-// moved a tenth of its bytes.
+// carriersOf returns the interfaces that carry the load of one client: those
+// with the local address of a channel or, for a kernel mount, those that moved
+// at least a tenth of its bytes.
 func (c *Facts) carriersOf(cl runfile.ClientResult) []runfile.Interface {
 	interfaces := bench.OrZero(cl.Observed).Interfaces
 	if c.Plan.Engine.Client != bench.ClientDirectNFS {
@@ -78,8 +78,8 @@ func busyInterfaces(cl runfile.ClientResult, all []runfile.Interface) []runfile.
 	return Filtered(all, func(i runfile.Interface) bool { return load > 0 && moved[i.Name] >= load/10 })
 }
 
-// interfaceOf finds the interface that has an address, written with or without
-// its prefix length.
+// interfaceOf finds the interface with an address, written with or without its
+// prefix length.
 func interfaceOf(all []runfile.Interface, local string) (runfile.Interface, bool) {
 	for _, i := range all {
 		for _, a := range i.Addresses {
@@ -91,12 +91,12 @@ func interfaceOf(all []runfile.Interface, local string) (runfile.Interface, bool
 	return runfile.Interface{}, false
 }
 
-// nodeOf is the machine of a client. Without a node name each client counts as
-// a machine of its own.
+// nodeOf returns the machine of a client. Without a node name each client
+// counts as a machine of its own.
 func nodeOf(cl runfile.ClientResult) string { return cmp.Or(cl.Host.Node, cl.Host.Name) }
 
-// loadedNodes are the machines that do the I/O of a client: its own, or the hosts
-// of an external database.
+// loadedNodes returns the machines that do the I/O of a client: its own, or the
+// hosts of an external database.
 func (c *Facts) loadedNodes(cl runfile.ClientResult) []string {
 	var hosts []string
 	if c.External() {

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// PermilleOf rounds down, so that a threshold is reached only when it is.
+// PermilleOf converts a share to permille. It rounds down, so that a value below a threshold never reaches it.
 func PermilleOf(share float64) *int32 {
 	return new(int32(min(max(math.Floor(share*1000+1e-9), math.MinInt32), math.MaxInt32)))
 }
 
-// larger is the larger of two shares that are known.
+// larger returns the larger of two shares; nil is unknown and loses.
 func larger(a, b *int32) *int32 {
 	if a == nil || b != nil && *b > *a {
 		return b
@@ -19,7 +19,7 @@ func larger(a, b *int32) *int32 {
 	return a
 }
 
-// Filtered returns the elements that are wanted.
+// Filtered returns the wanted elements.
 func Filtered[T any](all []T, wanted func(T) bool) []T {
 	var out []T
 	for _, v := range all {
@@ -30,7 +30,7 @@ func Filtered[T any](all []T, wanted func(T) bool) []T {
 	return out
 }
 
-// Distinct returns the texts that of gives for the elements, each text once and none empty.
+// Distinct returns the texts that of returns for the elements, each text once, without empty ones.
 func Distinct[T any](all []T, of func(T) string) (texts []string) {
 	for _, v := range all {
 		if text := of(v); text != "" {
@@ -51,7 +51,7 @@ func WithNew[T comparable](all []T, v T) []T {
 // AtLeastPermille reports whether a share is known and reaches a limit.
 func AtLeastPermille[T ~int32](v *T, limit T) bool { return v != nil && *v >= limit }
 
-// rounded is nil for what is no count of anything.
+// rounded returns the nearest count; nil for a negative, infinite or undefined value.
 func rounded(v float64) *int64 {
 	if !(v >= 0 && v < math.MaxInt64) {
 		return nil
@@ -59,7 +59,7 @@ func rounded(v float64) *int64 {
 	return new(int64(math.Round(v)))
 }
 
-// Known is v, or nil if it is not known.
+// Known returns v, or nil if it is unknown.
 func Known(ok bool, v int64) *int64 {
 	if !ok {
 		return nil
@@ -67,7 +67,7 @@ func Known(ok bool, v int64) *int64 {
 	return &v
 }
 
-// Duration converts a number of milliseconds; nil is not known.
+// Duration converts a number of milliseconds; nil = unknown.
 func Duration(milliseconds *int64) *time.Duration {
 	if milliseconds == nil {
 		return nil

@@ -9,15 +9,15 @@ import (
 )
 
 // PathPair is one path of a run: a server address, and the client address that
-// it is reached from.
+// connects to it.
 type PathPair struct{ Local, Path string }
 
-// String writes the pair as the oranfstab does.
+// String formats the pair as the oranfstab does.
 func (p PathPair) String() string {
 	return bench.ResolvedPath{Local: p.Local, Path: p.Path}.String()
 }
 
-// declaredPaths are the channels of the plan.
+// declaredPaths returns the channels of the plan.
 func declaredPaths(plan runfile.Plan) []PathPair {
 	var pairs []PathPair
 	for _, ch := range plan.Engine.Channels {
@@ -26,8 +26,8 @@ func declaredPaths(plan runfile.Plan) []PathPair {
 	return pairs
 }
 
-// pathsOf are the paths of one client that carry data: the addresses of data servers, or those
-// that the plan declares, or else those that were connected. A mount of the kernel is one path.
+// pathsOf returns the paths of one client that carry data: the addresses of data servers, or else the declared paths,
+// or else the connected paths. A kernel mount is one path.
 func (c *Facts) pathsOf(cl runfile.ClientResult) []PathPair {
 	if c.Plan.Engine.Client != bench.ClientDirectNFS {
 		return []PathPair{{Path: cmp.Or(bench.OrZero(cl.Load.Mount).Source, c.Plan.Engine.MountPath)}}
@@ -46,7 +46,7 @@ func (c *Facts) pathsOf(cl runfile.ClientResult) []PathPair {
 	}
 }
 
-// layoutPaths are the channels to data servers that moved data.
+// layoutPaths returns the channels to data servers that moved data.
 func layoutPaths(cl runfile.ClientResult) (pairs []PathPair) {
 	for _, rep := range cl.Load.Repetitions {
 		for _, ch := range rep.Channels {
@@ -58,7 +58,8 @@ func layoutPaths(cl runfile.ClientResult) (pairs []PathPair) {
 	return pairs
 }
 
-// connectedPaths are the channels of one client that carry data.
+// connectedPaths returns the channels of one client to data servers that moved data. Without such channels it returns
+// all channels.
 func connectedPaths(cl runfile.ClientResult) []PathPair {
 	pairs := layoutPaths(cl)
 	if len(pairs) > 0 {
@@ -75,13 +76,13 @@ func connectedPaths(cl runfile.ClientResult) []PathPair {
 	return pairs
 }
 
-// ByRole are the paths of a role.
+// ByRole returns the paths with a role.
 func ByRole(shares []PathShare, role bench.PathRole) []PathShare {
 	return Filtered(shares, func(p PathShare) bool { return p.Role == role })
 }
 
 // pathShares adds up the channels of each path over the clients. A declared
-// path that no client connected stands there too, as Missing.
+// path that no client connected is included as Missing.
 func (c *Facts) pathShares(parts []part) []PathShare {
 	if c.Plan.Engine.Client != bench.ClientDirectNFS {
 		return nil
@@ -108,8 +109,9 @@ func (c *Facts) pathShares(parts []part) []PathShare {
 	return t.shared(PathShare.Bytes)
 }
 
-// databasePaths are those of V$DNFS_CHANNELS, which counts calls and no bytes.
-// Without a row nothing is known of the paths, not even that they are missing.
+// databasePaths returns the paths of V$DNFS_CHANNELS, which counts calls and no
+// bytes. Without a row nothing is known about the paths, not even whether they
+// are missing.
 func (c *Facts) databasePaths(t *pathTable, parts []part) []PathShare {
 	seen := false
 	for _, p := range parts {
@@ -127,22 +129,22 @@ func (c *Facts) databasePaths(t *pathTable, parts []part) []PathShare {
 	return t.shared(func(p PathShare) int64 { return p.Calls })
 }
 
-// OwnChannels are those of the server of the plan; a database may use others.
-// Of an instance where none has that label, the oranfstab was not used, and all are.
+// OwnChannels returns the channels of the server in the plan; a database may use others. It returns all channels of
+// an instance without that server, which did not use its oranfstab.
 func (c *Facts) OwnChannels(all []runfile.DNFSChannel) []runfile.DNFSChannel {
 	return ownOfEach(all, func(ch runfile.DNFSChannel) int32 { return ch.Instance },
 		func(ch runfile.DNFSChannel) bool { return ch.Server == c.Plan.Engine.Server })
 }
 
-// pathTable collects what each path did, the declared ones first.
+// pathTable collects the counters of each path, declared paths first.
 type pathTable struct {
 	*Facts
 
 	shares []PathShare
 }
 
-// row returns the row of the path that a channel serves, which it makes when it is missing. The address of a data
-// server may be that of a declared path, too: that is another connection.
+// row returns the row of the path that a channel serves, and adds it if it is missing. A data server may have the
+// address of a declared path: its connection has a row of its own.
 func (t *pathTable) row(used PathPair, role bench.PathRole) *PathShare {
 	if role != bench.PathDataServer {
 		used, role = t.declaredAs(used), ""
@@ -156,7 +158,7 @@ func (t *pathTable) row(used PathPair, role bench.PathRole) *PathShare {
 	return &t.shares[len(t.shares)-1]
 }
 
-// shared sets the shares of the paths in the sum of an amount.
+// shared sets each path's share of the total amount.
 func (t *pathTable) shared(amount func(PathShare) int64) []PathShare {
 	total := int64(0)
 	for _, p := range t.shares {
@@ -171,8 +173,9 @@ func (t *pathTable) shared(amount func(PathShare) int64) []PathShare {
 }
 
 // declaredAs finds the declared path that a channel serves. A path without a
-// local address in the oranfstab serves whatever the system chose, and a channel
-// without one (V$DNFS_CHANNELS before 11.2.0.2) the first to its address.
+// local address in the oranfstab matches any local address, and a channel
+// without one (V$DNFS_CHANNELS before 11.2.0.2) belongs to the first path to
+// its address.
 func (c *Facts) declaredAs(used PathPair) PathPair {
 	if slices.Contains(c.Declared, used) {
 		return used
@@ -191,16 +194,16 @@ func (s *PathShare) add(ch runfile.Channel, seconds float64) {
 	s.BytesWritten += ch.BytesWritten
 	s.BytesPerSecond += int64(float64(ch.BytesRead+ch.BytesWritten) / seconds)
 	s.Reconnects += ch.Reconnects
-	// A loss is noticed later than it begins, perhaps only in the window.
+	// A client notices a loss after it begins, perhaps only within the window.
 	s.DownMilliseconds = max(s.DownMilliseconds, min(ch.DownMilliseconds, int64(seconds*1000)))
 	s.Retransmits += ch.Retransmits
 	s.Replies += ch.Receives
-	if s.State != bench.PathDown { // one client's broken path is a broken path
+	if s.State != bench.PathDown { // a path that is down for one client is down
 		s.State = ch.State
 	}
 }
 
-// Name is the path as people know it.
+// Name returns the path as users know it.
 func (s PathShare) Name() string {
 	pair := PathPair{Local: s.Local, Path: s.Path}.String()
 	if s.Role == bench.PathDataServer {
@@ -209,8 +212,8 @@ func (s PathShare) Name() string {
 	return pair
 }
 
-// Meanwhile counts the seconds of the measured windows in which the path of a name carried nothing, and those of them
-// in which another path of the client did.
+// Meanwhile counts the seconds of the measured windows in which the named path carried nothing, and how many of these
+// another path of the client carried data.
 func (c *Facts) Meanwhile(name string) (quiet, carried int) {
 	for _, rep := range c.Repetitions {
 		for _, p := range rep.parts {
@@ -229,7 +232,8 @@ func (c *Facts) Meanwhile(name string) (quiet, carried int) {
 	return quiet, carried
 }
 
-// carriedBy returns the bytes of a sample on own channels (true) and on others, and whether it has own ones.
+// carriedBy returns the bytes that a sample counted on own channels (true) and on others, and reports whether it has
+// own channels.
 func carriedBy(s runfile.LoadSample, own map[int32]bool) (bytes map[bool]int64, seen bool) {
 	bytes = map[bool]int64{}
 	for _, ch := range s.Channels {
@@ -239,7 +243,7 @@ func carriedBy(s runfile.LoadSample, own map[int32]bool) (bytes map[bool]int64, 
 	return bytes, seen
 }
 
-// channelsOf are the channels of a path.
+// channelsOf returns the IDs of the channels of a path.
 func (c *Facts) channelsOf(rep runfile.Repetition, name string) map[int32]bool {
 	own := map[int32]bool{}
 	for _, ch := range rep.Channels {

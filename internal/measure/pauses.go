@@ -10,37 +10,38 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// Pause is a time in which a client or one of its paths had no answer, and what it cost.
+// Pause is a time in which a client or one of its paths had no answer, and the cost of that time.
 type Pause struct {
 	Client            int32     `json:"client"`
-	Path              string    `json:"path,omitempty"` // empty: on no path
-	Start             time.Time `json:"start"`          // on the clock of the client
+	Path              string    `json:"path,omitempty"` // empty: the whole client
+	Start             time.Time `json:"start"`          // by the clock of the client
 	StartMilliseconds int64     `json:"startMilliseconds"`
 	Milliseconds      int64     `json:"milliseconds"`
-	// Long says that operations take much less time, and that answers are much less apart.
+	// Long reports that the pause is much longer than the operations, and than the time between answers.
 	Long bool `json:"long,omitempty"`
-	// MissingOperations are those that the rate before the pause would have given until the rate was back, or to the
-	// end of the window. Nil, like the fields below, for a path, or if the rate before is not known.
+	// MissingOperations is the number of operations that the rate before the pause would have completed until the rate
+	// recovered, or until the end of the window. It and the fields below are nil for a path, or if the rate before is
+	// unknown.
 	MissingOperations *int64 `json:"missingOperations,omitempty"`
-	// BackMilliseconds is the time from the end of the pause until the rate stayed at 95 % of the rate before. Nil
-	// if it did not until the end of the window.
+	// BackMilliseconds is the time from the end of the pause until the rate stayed at 95 % of the rate before. Nil if
+	// the rate did not recover within the window.
 	BackMilliseconds *int64 `json:"backMilliseconds,omitempty"`
-	// Lost is the loss of a connection in the pause whose path had an answer first; nil if none was lost, or if that
-	// is not known. RecoveryMilliseconds is how long I/O waited for the state of NFSv4 in the repetition.
+	// Lost is the loss of a connection during the pause; of several, the one whose path had an answer first. Nil if none
+	// was lost, or if unknown. RecoveryMilliseconds is how long I/O waited for NFSv4 state recovery in the repetition.
 	Lost                 *runfile.ChannelLoss `json:"lost,omitempty"`
 	LostPath             string               `json:"lostPath,omitempty"`
 	RecoveryMilliseconds int64                `json:"recoveryMilliseconds,omitempty"`
-	// LateMilliseconds is how late the client itself woke at most in the repetition; 0 = not known.
+	// LateMilliseconds is the longest wake-up delay of the client in the repetition; 0 = unknown.
 	LateMilliseconds int64 `json:"lateMilliseconds,omitempty"`
-	// LevelPermille is the rate afterwards, relative to the rate before.
+	// LevelPermille is the rate after recovery, relative to the rate before the pause.
 	LevelPermille *int32 `json:"levelPermille,omitempty"`
 }
 
 // End is the end of the pause, in milliseconds since the start of the window.
 func (p Pause) End() int64 { return p.StartMilliseconds + p.Milliseconds }
 
-// pausesOf lists the pauses of a repetition, those of clients first. longest is that of a client, in microseconds, and
-// 0 if none was long enough to be listed; nil if the clients do not say.
+// pausesOf returns the pauses of a repetition, those of clients first, and the longest pause of a client in
+// microseconds. The latter is 0 if none was long enough to be listed, and nil if the clients do not report pauses.
 func (c *Facts) pausesOf(s *RepetitionFacts) (all []Pause, longest *int64) {
 	var paths []Pause
 	for _, p := range s.parts {
@@ -65,7 +66,8 @@ func (c *Facts) pausesOf(s *RepetitionFacts) (all []Pause, longest *int64) {
 	return append(all, paths...), longest
 }
 
-// pause returns a pause of a client or of its path if it lies in its window; the file may say anything.
+// pause returns a pause of a client or path. It reports false if the pause is outside of the window: a file may
+// contain anything.
 func (s *RepetitionFacts) pause(p part, of runfile.Pause, path string) (Pause, bool) {
 	window := p.rep.End.Sub(p.rep.Start).Milliseconds()
 	if of.StartMilliseconds < 0 || of.StartMilliseconds > window || of.Milliseconds <= 0 {
@@ -83,7 +85,7 @@ func (s *RepetitionFacts) pause(p part, of runfile.Pause, path string) (Pause, b
 	return out, true
 }
 
-// ways notes over which path the pause ended, and how.
+// ways records which path ended the pause after a lost connection, and how long recovery took.
 func (c *Facts) ways(p *Pause, rep runfile.Repetition) {
 	end := p.Start.Add(time.Duration(p.Milliseconds) * time.Millisecond)
 	for _, ch := range rep.Channels {
@@ -103,14 +105,15 @@ func (c *Facts) ways(p *Pause, rep runfile.Repetition) {
 }
 
 const (
-	// rateBefore is how many intervals before a pause give the rate before it, and leastBefore how many are needed.
+	// rateBefore is the number of intervals before a pause that determine the rate before it. At least leastBefore are
+	// needed.
 	rateBefore, leastBefore = 60, 5
-	// backFor is how many means of backOver intervals must be at backShare of the rate before.
+	// The rate has recovered when backFor successive means of backOver intervals reach backShare of the rate before.
 	backFor, backOver = 30, 5
 	backShare         = 0.95
 )
 
-// cost fills in what a pause of a client cost, from the rates of this client.
+// cost computes the cost of a client's pause from the rates of this client.
 func (c *Facts) cost(p *Pause, part part) {
 	rates, interval := ratesOf(part)
 	at := func(milliseconds int64) int { return min(int(milliseconds/interval.Milliseconds()), len(rates)) }
@@ -139,8 +142,7 @@ func (c *Facts) cost(p *Pause, part part) {
 	}
 }
 
-// ratesOf returns the operations per second of a client in the intervals of its window; none if the first one is not
-// the first of the window.
+// ratesOf returns the operations of a client in each interval of its window; none if the first sample is missing.
 func ratesOf(p part) (rates []float64, interval time.Duration) {
 	seconds := max(p.client.Load.SampleSeconds, 1)
 	interval = time.Duration(seconds) * time.Second
@@ -156,7 +158,7 @@ func ratesOf(p part) (rates []float64, interval time.Duration) {
 	return rates, interval
 }
 
-// whenBack returns the first place from which on the means of rates stay at a level, or the number of rates.
+// whenBack returns the first index from which the means of rates stay at a level, or the number of rates.
 func whenBack(rates []float64, level float64) int {
 	back := 0
 	for i := 0; i+backOver <= len(rates) && i-back < backFor; i++ {
@@ -174,7 +176,7 @@ func whenBack(rates []float64, level float64) int {
 	return back
 }
 
-// isLong says whether a pause is a Long one.
+// isLong reports whether a pause is Long.
 func (p Pause) isLong(s *RepetitionFacts) bool {
 	if p.Milliseconds < PausedMilliseconds {
 		return false
@@ -186,7 +188,7 @@ func (p Pause) isLong(s *RepetitionFacts) bool {
 	return float64(p.Milliseconds)*float64(s.Total.Ops) >= pausedLatencies*float64(lanes)*float64(s.DurationMilliseconds)
 }
 
-// longestPause is that of all repetitions that count; nil if it is not known.
+// longestPause returns the longest pause of all repetitions; nil if unknown.
 func longestPause(all []RepetitionFacts) *int64 {
 	var longest *int64
 	for _, s := range all {

@@ -29,8 +29,8 @@ const (
 	SilenceUnchangedLevel                          // the same, in a level of a search for capacity
 )
 
-// silences leaves out what the embedded server does not report, which is NotCollected. A source that only one
-// client samples is not expected from the others.
+// silences returns the silent sources. It omits the embedded server, which NotCollected covers. A source that only
+// one client samples is not expected from the others.
 func (c *Facts) silences() (all []Silence) {
 	if len(c.Clients) == 0 || !c.Clients[0].Collected {
 		return nil
@@ -79,16 +79,16 @@ func unusable(parts []part, is func(runfile.StorageWindow) bool) SilenceReason {
 	return SilenceNoReadings
 }
 
-// OpKind is the kind of an operation.
+// OpKind is read or write.
 type OpKind int
 
-// The kinds.
+// The kinds of operations.
 const (
 	Reads OpKind = iota
 	Writes
 )
 
-// timeline is what one client did, cumulative over its samples.
+// timeline holds the cumulative bytes of one client over its samples.
 type timeline struct {
 	began, ended []time.Time        // of each sample
 	covered      []time.Duration    // time covered by all samples before each
@@ -126,23 +126,23 @@ func newTimeline(load runfile.Load) *timeline {
 	return t
 }
 
-// Sampled is what the clients did by their samples in the time of a storage window, in bytes. Least and Most are the
-// bounds: the times of the two are not known exactly.
+// Sampled is the number of bytes that the clients moved during a storage window, from their samples. Least and Most
+// bound it, because the times of both are not exact.
 type Sampled struct{ Bytes, Least, Most float64 }
 
 const (
-	// Samples that miss more permille of the load say nothing about it.
+	// sampledMissing bounds the permille of the load that samples may miss. With more missing they say nothing about it.
 	sampledMissing = 10
-	// ONTAP's timestamps are whole seconds, so each end of the window may be later. In a shorter window that is too much.
+	// ONTAP's timestamps are whole seconds, so each end of the window may be later. A shorter window would make this
+	// error too large.
 	stampError   = time.Second
 	sampledLeast = 30 * time.Second
 )
 
-// SampledIn returns what the clients did in one direction in the time of a storage window. It returns false in three
-// cases: the samples do not cover all of the load (Oracle counts
-// the reads of its own processes elsewhere), the window is so short that a small error of its
-// length matters, or the times of the counters are unknown. A Prometheus reports values older than
-// their time, and each node of a FlexGroup counts at its own time.
+// SampledIn returns the bytes that the clients moved in one direction during a storage window. It returns false in
+// three cases: the samples do not cover all of the load (Oracle counts the reads of its own processes elsewhere), the
+// window is so short that a small error of its length matters, or the times of the counters are unknown. Prometheus
+// reports values older than their timestamps, and each node of a FlexGroup counts at its own time.
 func (c *Facts) SampledIn(s RepetitionFacts, w runfile.StorageWindow, kind OpKind) (out Sampled, known bool) {
 	length := w.End.Sub(w.Start)
 	if w.Start.IsZero() || length < sampledLeast || s.Total.Ops == 0 || c.IsPrometheus(w) ||
@@ -186,8 +186,8 @@ func (c *Facts) sampledAll(s RepetitionFacts, kind OpKind) bool {
 	return math.Abs(float64(missing))*1000 <= float64(s.Total.Bytes)*sampledMissing
 }
 
-// between returns the least and the most that was done in a period. Time without a sample counts as
-// idle for the least, and as the given rate of bytes per second for the most.
+// between returns the least and the most bytes that a client moved in a period. Time without a sample counts as idle
+// for the least, and at the given rate of bytes per second for the most.
 func (t *timeline) between(from, to time.Time, kind OpKind, rate float64) (least, most float64) {
 	coveredFrom, bytesFrom := t.until(from, kind)
 	coveredTo, bytesTo := t.until(to, kind)
@@ -195,7 +195,7 @@ func (t *timeline) between(from, to time.Time, kind OpKind, rate float64) (least
 	return least, least + rate*(to.Sub(from)-(coveredTo-coveredFrom)).Seconds()
 }
 
-// until returns the time and bytes that the samples cover up to a moment, with a share of a partial sample.
+// until returns the time and bytes that the samples cover up to a moment, including a share of a partial sample.
 func (t *timeline) until(at time.Time, kind OpKind) (covered time.Duration, bytes float64) {
 	i, _ := slices.BinarySearchFunc(t.ended, at, time.Time.Compare)
 	covered, bytes = t.covered[i], t.bytes[i][kind]
@@ -218,7 +218,7 @@ func (c *Facts) sourceInterval(name string) time.Duration {
 	return time.Duration(cmp.Or(interval, 1000)) * time.Millisecond
 }
 
-// IsPrometheus reports whether a Prometheus has the counters of a window.
+// IsPrometheus reports whether the counters of a window come from Prometheus.
 func (c *Facts) IsPrometheus(w runfile.StorageWindow) bool {
 	return slices.ContainsFunc(c.Plan.Collect.Sources, func(s runfile.Source) bool {
 		return s.Name == w.Source && s.Kind == runfile.SourcePrometheus

@@ -8,8 +8,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// sampleInterval is the time between two samples of the client that has the fewest: a thinned result keeps
-// one sample of so many.
+// sampleInterval returns the time between two samples of the client with the fewest samples: a thinned result keeps
+// only one of several.
 func (c *Facts) sampleInterval() time.Duration {
 	seconds := int32(1)
 	for _, cl := range c.result.Clients {
@@ -18,8 +18,8 @@ func (c *Facts) sampleInterval() time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// series merges the samples of all clients in the measured window of a repetition, after applying change to
-// each. It leaves out the intervals that some client has no sample of: at the edges they would look like a dip.
+// series merges the samples of all clients in the measured window of a repetition, after applying change to each. It
+// drops intervals at the edges in which a client has no sample: they would look like a dip.
 func (c *Facts) series(index int32, change func(*runfile.LoadSample)) []stats.Point {
 	clients := make([][]stats.Sample, 0, len(c.result.Clients))
 	for _, cl := range c.result.Clients {

@@ -8,8 +8,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// serversOf adds up the NFS servers of all clients in a repetition. Clients that see the same
-// server, by its owner and its addresses, are one row, whose sessions are those of all.
+// serversOf adds up the NFS servers of all clients in a repetition. Clients that see the same server, by its owner
+// and its addresses, share one row, which adds up their sessions.
 func serversOf(parts []part) []runfile.NFSServer {
 	var all []runfile.NFSServer
 	for _, p := range parts {
@@ -32,8 +32,7 @@ func sameServer(a, b runfile.NFSServer) bool {
 		slices.Equal(a.Addresses, b.Addresses)
 }
 
-// mergedServers is one server as two clients saw it. Clients wait at the same time, so the
-// longest wait counts.
+// mergedServers merges two clients' rows of one server. Clients wait at the same time, so the longest wait counts.
 func mergedServers(a, b runfile.NFSServer) runfile.NFSServer {
 	a.Slots, a.Sessions = min(a.Slots, b.Slots), a.Sessions+b.Sessions
 	a = MergedWaits(a, b)
@@ -48,7 +47,7 @@ func mergedServers(a, b runfile.NFSServer) runfile.NFSServer {
 	return a
 }
 
-// MergedWaits adds what two rows say of waits for slots.
+// MergedWaits returns a with the slot waits of b merged into it.
 func MergedWaits(a, b runfile.NFSServer) runfile.NFSServer {
 	a.SlotsUsed = max(a.SlotsUsed, b.SlotsUsed)
 	a.SlotsWanted = min(cmp.Or(a.SlotsWanted, b.SlotsWanted), cmp.Or(b.SlotsWanted, a.SlotsWanted))
@@ -58,7 +57,7 @@ func MergedWaits(a, b runfile.NFSServer) runfile.NFSServer {
 	return a
 }
 
-// ByLayout are the paths to data servers that moved data.
+// ByLayout returns the paths to data servers that moved data.
 func ByLayout(shares []PathShare) []PathShare {
 	return Filtered(ByRole(shares, bench.PathDataServer), PathShare.Carried)
 }

@@ -24,7 +24,7 @@ func medianOf(all []RepetitionFacts) *RepetitionFacts {
 	return &all[stats.MedianIndex(rates)]
 }
 
-// Figure is the number that a repetition was made for.
+// Figure returns the number that a repetition measures.
 func (s Summary) Figure() float64 {
 	if s.IsOf(runfile.StepCalibrate) || s.IsOf(runfile.StepSmallReads) || s.IsOf(runfile.StepRate) {
 		return s.Total.OperationRate
@@ -32,8 +32,8 @@ func (s Summary) Figure() float64 {
 	return s.Total.ByteRate
 }
 
-// VariationOf is how much the repetitions of one step differ; nil when that
-// cannot be told.
+// VariationOf returns how much the repetitions of one step differ; nil if
+// unknown.
 func VariationOf(all []RepetitionFacts) *int32 {
 	rates, iops := make([]float64, 0, len(all)), make([]float64, 0, len(all))
 	for _, s := range all {
@@ -53,7 +53,7 @@ func variation(values []float64) *int32 {
 	return nil
 }
 
-// RoundsOf are the repetitions of one step.
+// RoundsOf returns the repetitions of one step.
 func (c *Facts) RoundsOf(kind string, users int32) []RepetitionFacts {
 	return Filtered(c.Repetitions, func(s RepetitionFacts) bool { return s.IsOf(kind) && s.Step.Users == users })
 }
@@ -106,8 +106,8 @@ func markKnee(steps []StepSummary, kind string) {
 	}
 }
 
-// headlines returns the repetitions that the summary is chosen from: those of the step with the
-// most users, one per round for calibrations and searches, or all.
+// headlines returns the repetitions from which the summary is chosen: the repetitions of the step with the most
+// users, one per round for calibrations and searches, or all.
 func (c *Facts) headlines() []RepetitionFacts {
 	if c.Plan.Workload.Calibrate != nil {
 		return c.calibrationHeadlines()
@@ -127,8 +127,8 @@ func (c *Facts) headlines() []RepetitionFacts {
 	return c.RoundsOf(runfile.StepUsers, most)
 }
 
-// blockBytes is the size of one I/O of the load; in a calibration that of the large reads, because
-// only they can fill a wire. 0 = not known.
+// blockBytes returns the size of one I/O of the load; for a calibration the size of the large reads, because only
+// they can fill a wire. 0 = unknown.
 func blockBytes(p runfile.Plan) int64 {
 	w, f := p.Workload, p.Files()
 	switch {
@@ -141,8 +141,8 @@ func blockBytes(p runfile.Plan) int64 {
 	}
 }
 
-// Outstanding is how many I/Os the load keeps going at once, and what to raise
-// for more.
+// Outstanding returns the number of I/Os that the load keeps outstanding, and
+// the settings that increase it.
 func (c *Facts) Outstanding() (ios int64, raise string) {
 	s := c.Plan.Workload.SLOB
 	if s == nil {
@@ -159,7 +159,7 @@ func (c *Facts) Outstanding() (ios int64, raise string) {
 	return users, "users"
 }
 
-// WorkingSet is all that the load can read; 0 = not known.
+// WorkingSet returns the number of bytes that the load can read; 0 = unknown.
 func (c *Facts) WorkingSet() int64 {
 	p := c.Plan
 	if w := p.Workload.SLOB; w != nil && p.Database != nil {

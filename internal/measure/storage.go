@@ -9,11 +9,11 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// storageSide fills in what the storage itself counted in a repetition.
+// storageSide adds the storage's own counters to a repetition.
 func (c *Facts) storageSide(s *RepetitionFacts) {
 	s.owner = c.Volume.Node
 	for _, w := range s.StorageWindows {
-		if len(w.VolumeNodes) > 0 { // what was seen under load is nearer to the truth than what was said before
+		if len(w.VolumeNodes) > 0 { // a reading under load is more reliable than the survey before the run
 			s.owner = w.VolumeNodes[0]
 			break
 		}
@@ -32,8 +32,8 @@ func (c *Facts) storageSide(s *RepetitionFacts) {
 	s.Storage = storageLoad(c.Plan.Collect.Sources, s.StorageWindows)
 }
 
-// storageWindows are the windows of each storage source, once: every client's
-// collector reads the same counters.
+// storageWindows returns the windows of each storage source once: the collector
+// of every client reads the same counters.
 func storageWindows(parts []part) []runfile.StorageWindow {
 	var all []*runfile.ObservedWindow
 	for _, p := range parts {
@@ -42,8 +42,8 @@ func storageWindows(parts []part) []runfile.StorageWindow {
 	return usable(all)
 }
 
-// baselineOf is the idle window before a repetition; the levels of one round
-// share that before the first.
+// baselineOf returns the idle window before a repetition. The levels of one
+// round share the baseline before the first.
 func baselineOf(cl runfile.ClientResult, rep runfile.Repetition) *runfile.ObservedWindow {
 	if w := windowOf(cl, runfile.SpanBaseline, rep.Index); w != nil || rep.Step == nil {
 		return w
@@ -57,8 +57,8 @@ func baselineOf(cl runfile.ClientResult, rep runfile.Repetition) *runfile.Observ
 	return last
 }
 
-// usable are the windows that say something, sorted by source: those of two
-// readings of one life of the counters.
+// usable returns the windows with two readings and no reset between them,
+// sorted by source.
 func usable(windows []*runfile.ObservedWindow) []runfile.StorageWindow {
 	var out []runfile.StorageWindow
 	known := map[string]bool{}
@@ -74,7 +74,7 @@ func usable(windows []*runfile.ObservedWindow) []runfile.StorageWindow {
 	return out
 }
 
-// usedAddresses are the addresses of the storage that the load went to.
+// usedAddresses returns the storage addresses that carried the load.
 func (c *Facts) usedAddresses(s Summary) []string {
 	if c.Kernel() {
 		return Distinct(c.result.Clients, func(cl runfile.ClientResult) string { return mountedAddress(cl.Load.Mount) })
@@ -82,8 +82,8 @@ func (c *Facts) usedAddresses(s Summary) []string {
 	return Distinct(Filtered(s.Paths, PathShare.Carried), func(p PathShare) string { return p.Path })
 }
 
-// mountedAddress is the server of a mount: as the kernel resolved it, or as it
-// was asked for.
+// mountedAddress returns the server address of a mount: as the kernel resolved
+// it, or else as requested.
 func mountedAddress(m *runfile.MountFacts) string {
 	if m == nil {
 		return ""
@@ -97,7 +97,7 @@ func mountedAddress(m *runfile.MountFacts) string {
 	return server
 }
 
-// endOf is the node that an address was on under load, or else before it, and the name of its LIF.
+// endOf returns the node of an address under load, or else before it, and the name of its LIF.
 func (c *Facts) endOf(address string, windows []runfile.StorageWindow) (node, lif string) {
 	for _, w := range windows {
 		for _, p := range w.Paths {
@@ -112,9 +112,9 @@ func (c *Facts) endOf(address string, windows []runfile.StorageWindow) (node, li
 	return node, lif
 }
 
-// storageNodes are the nodes that were sampled, and those that have to do with
-// the load although nobody may read their CPU: a table without one of them
-// would hide that it worked. The owner comes first, then where paths end.
+// storageNodes returns the nodes that were sampled, and the nodes that take
+// part in the load although their CPU cannot be read: a table without them
+// would hide their work. The owner comes first, then the nodes where paths end.
 func (c *Facts) storageNodes(s RepetitionFacts, baseline []runfile.StorageWindow, entries []string) []StorageNode {
 	idle := map[[2]string]*int32{} // CPU by source and node
 	for _, w := range baseline {
@@ -175,8 +175,8 @@ func (c *Facts) storagePaths(s RepetitionFacts) []StoragePath {
 	return paths
 }
 
-// storageLoad is that of the first source that knows each number: two sources
-// of one array count the same.
+// storageLoad takes each number from the first source that knows it: two
+// sources of one array count the same.
 func storageLoad(sources []runfile.Source, windows []runfile.StorageWindow) StorageLoad {
 	var l StorageLoad
 	for _, w := range windows {
@@ -194,7 +194,8 @@ func storageLoad(sources []runfile.Source, windows []runfile.StorageWindow) Stor
 	return l
 }
 
-// latencyLayer is where a source measures; a user's own queries may do so anywhere.
+// latencyLayer returns the layer in which a source measures latency; empty for a user's own queries, which may
+// measure any.
 func latencyLayer(sources []runfile.Source, name string) string {
 	for _, s := range sources {
 		switch {
@@ -208,8 +209,8 @@ func latencyLayer(sources []runfile.Source, name string) string {
 	return ""
 }
 
-// meanLatency is that of reads and writes together. A direction that moved and
-// whose latency is not known leaves all of it unknown.
+// meanLatency returns the mean latency of reads and writes together. It is
+// unknown if a direction moved data with unknown latency.
 func meanLatency(w runfile.StorageWindow) (float64, bool) {
 	ops, us := 0.0, 0.0
 	for _, d := range []struct{ ops, us *int64 }{{w.ReadOps, w.ReadMicroseconds}, {w.WriteOps, w.WriteMicroseconds}} {
@@ -230,7 +231,7 @@ func meanLatency(w runfile.StorageWindow) (float64, bool) {
 	return us / ops, true
 }
 
-// collectorCPU is what collecting cost on the client where it cost most.
+// collectorCPU returns the CPU use of the busiest collector.
 func collectorCPU(parts []part) *int32 {
 	var most *int32
 	for _, p := range parts {

@@ -8,14 +8,14 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// Permille is a share that the spec has a threshold for, in the finest unit that is judged by. In JSON it is in
-// percent, as in the spec, the status and the records of suites.
+// Permille is a share that the spec has a threshold for, in permille. JSON has it in percent, as do the spec, the
+// status and the records of suites.
 type Permille int32
 
-// MarshalJSON writes percent.
+// MarshalJSON encodes the share in percent.
 func (p Permille) MarshalJSON() ([]byte, error) { return json.Marshal(p.Percent()) }
 
-// Percent is the share in percent.
+// Percent returns the share in percent.
 func (p Permille) Percent() float64 { return float64(p) / 10 }
 
 // Summary is one repetition over all clients.
@@ -23,7 +23,7 @@ type Summary struct {
 	Repetition int32 `json:"repetition"`
 	// Step is the level of load, if a run has several.
 	Step                 *runfile.Step `json:"step,omitempty"`
-	Clients              int32         `json:"clients"` // that have this repetition
+	Clients              int32         `json:"clients"` // those with this repetition
 	DurationMilliseconds int64         `json:"durationMilliseconds"`
 	Read                 *Direction    `json:"read,omitempty"`
 	Write                *Direction    `json:"write,omitempty"`
@@ -38,7 +38,7 @@ type Summary struct {
 	Storage      StorageLoad         `json:"storage"`
 	// CollectorCPUPermille is the CPU use of the busiest collector, relative to one core.
 	CollectorCPUPermille *int32 `json:"collectorCPUPermille,omitempty"`
-	// WakeUps are those of the client that woke latest; nil where that is not known.
+	// WakeUps are the wake-ups of the client that woke latest; nil if unknown.
 	WakeUps *runfile.WakeUps `json:"wakeUps,omitempty"`
 	// OpenLoopP99Microseconds is the 99th percentile of Total under a load of the same mean rate that
 	// does not wait for slow operations; nil unless the load is a raw closed loop.
@@ -46,9 +46,9 @@ type Summary struct {
 	// StalledPermille is the share of the workers' time in operations that took more than ten times
 	// the 99th percentile; nil like OpenLoopP99Microseconds.
 	StalledPermille *int32 `json:"stalledPermille,omitempty"`
-	// Pauses are the times in which a client or a path had no answer. LongestPauseMicroseconds is the longest of a
-	// client, and 0 if none is long enough to be listed; in the summary of a run, that of all repetitions. Nil if
-	// it is not known: no database says it.
+	// Pauses are the times in which a client or a path had no answer. LongestPauseMicroseconds is the longest pause of a
+	// client, and 0 if none is long enough to be listed; in the summary of a run, the longest of all repetitions. Nil if
+	// unknown: a database reports no pauses.
 	Pauses                   []Pause        `json:"pauses,omitempty"`
 	LongestPauseMicroseconds *int64         `json:"longestPauseMicroseconds,omitempty"`
 	Steadiness               SteadinessFact `json:"steadiness"`
@@ -80,29 +80,29 @@ type Direction struct {
 type PathShare struct {
 	Local          string `json:"local,omitempty"`
 	Path           string `json:"path"`
-	State          string `json:"state"` // Up, Down: of the worst client; Missing: declared and never connected
+	State          string `json:"state"` // Up, Down: state for the worst client; Missing: declared but never connected
 	BytesRead      int64  `json:"bytesRead"`
 	BytesWritten   int64  `json:"bytesWritten"`
 	BytesPerSecond int64  `json:"bytesPerSecond"`
 	SharePermille  int32  `json:"sharePermille"` // of the bytes of all paths, or else of their calls
-	// Calls are a database's counts for a path, which have no bytes: calls sent, and replies received.
+	// Calls counts the calls and replies of a database's path, for which no bytes are counted.
 	Calls      int64 `json:"calls,omitempty"`
 	Reconnects int64 `json:"reconnects,omitempty"`
-	// DownMilliseconds is how long the path was unavailable, for the client that missed it the longest.
+	// DownMilliseconds is how long the path was unavailable; of several clients, the longest time.
 	DownMilliseconds int64 `json:"downMilliseconds,omitempty"`
 	Retransmits      int64 `json:"retransmits,omitempty"`
 	Replies          int64 `json:"replies,omitempty"` // of all kinds of calls
-	// Role is DataServer where a pNFS layout opened the path. LIF and Node are where it ends,
-	// as a survey of the array says.
+	// Role is DataServer if a pNFS layout opened the path. LIF and Node are the end of the path, from a survey of the
+	// array.
 	Role bench.PathRole `json:"role,omitempty"`
 	LIF  string         `json:"lif,omitempty"`
 	Node string         `json:"node,omitempty"`
 }
 
-// Bytes is both directions together.
+// Bytes returns the bytes of both directions.
 func (p PathShare) Bytes() int64 { return p.BytesRead + p.BytesWritten }
 
-// Carried says that the path was used.
+// Carried reports whether the path was used.
 func (p PathShare) Carried() bool { return p.Bytes() > 0 || p.Calls > 0 }
 
 // ClientCPU is the CPU use of the clients.
@@ -113,23 +113,23 @@ type ClientCPU struct {
 	BusiestNodePermille   *int32 `json:"busiestNodePermille,omitempty"`   // of all CPUs of the busiest machine
 	BusiestLimitPermille  *int32 `json:"busiestLimitPermille,omitempty"`  // of the CPU limit of the client nearest to it
 	DatabaseLimitPermille *int32 `json:"databaseLimitPermille,omitempty"` // of the cores that the database can use at most
-	WorstThrottlePermille *int32 `json:"worstThrottlePermille,omitempty"` // time throttled by the limit / window
-	// CeilingPerSecond is how many operations a second all clients do at least without a storage.
+	WorstThrottlePermille *int32 `json:"worstThrottlePermille,omitempty"` // of the window, throttled by the limit
+	// CeilingPerSecond is the number of operations per second that all clients together reach at least without storage.
 	CeilingPerSecond *int64 `json:"ceilingPerSecond,omitempty"`
 }
 
-// StorageNode is the CPU use of one storage node. A node that a path ends on and
-// that does not own the volume passes on what it gets.
+// StorageNode is the CPU use of one storage node. A node that does not own the
+// volume forwards the I/O of the paths that end on it.
 type StorageNode struct {
 	Source              string `json:"source"`
 	Name                string `json:"name"`
 	Owner               bool   `json:"owner,omitempty"` // of the volume
 	Entry               bool   `json:"entry,omitempty"` // a path in use ends here
 	CPUPermille         *int32 `json:"cpuPermille,omitempty"`
-	BaselineCPUPermille *int32 `json:"baselineCPUPermille,omitempty"` // in the idle baseline before
+	BaselineCPUPermille *int32 `json:"baselineCPUPermille,omitempty"` // in the idle baseline before the repetition
 }
 
-// StoragePath is what the storage counted at one of its addresses, from all clients.
+// StoragePath holds the storage's counters of one of its addresses, for all clients.
 type StoragePath struct {
 	Source     string `json:"source"`
 	Address    string `json:"address"`
@@ -144,12 +144,12 @@ type StoragePath struct {
 type StorageLoad struct {
 	OperationsPerSecond *int64 `json:"operationsPerSecond,omitempty"` // reads and writes
 	BytesPerSecond      *int64 `json:"bytesPerSecond,omitempty"`
-	// MeanLatencyMicroseconds is the latency of one operation of LatencyLayer.
+	// MeanLatencyMicroseconds is the latency of one operation in LatencyLayer.
 	MeanLatencyMicroseconds *int64 `json:"meanLatencyMicroseconds,omitempty"`
-	LatencyLayer            string `json:"latencyLayer,omitempty"` // LayerVolume, LayerProtocol; empty = not known
+	LatencyLayer            string `json:"latencyLayer,omitempty"` // LayerVolume, LayerProtocol; empty = unknown
 }
 
-// The layers that storage measures latency in.
+// The layers in which storage measures latency.
 const (
 	// LayerVolume is ONTAP's file system. It divides an operation of NFS into parallel ones of at most 64 KiB,
 	// and does not see the NFS service, the network of the cluster, or the limits of QoS policies.
@@ -157,8 +157,8 @@ const (
 	LayerProtocol = "Protocol" // the NFS service
 )
 
-// SteadinessFact says how much throughput and latency moved in a repetition.
-// Known is false when the samples do not suffice.
+// SteadinessFact describes how much throughput and latency varied in a
+// repetition. Known is false if there are too few samples.
 type SteadinessFact struct {
 	Known                    bool  `json:"known"`
 	Steady                   bool  `json:"steady"`
@@ -192,23 +192,23 @@ type StepSummary struct {
 	Summary Summary `json:"summary"`
 	// Rounds are the repetitions of the level, of which Summary is the median.
 	Rounds []Summary `json:"-"`
-	// Knee: more users than these gave latency and hardly throughput.
+	// Knee reports that more users increase the latency and hardly the throughput.
 	Knee bool `json:"knee,omitempty"`
-	// WirePermille is the share of the wire limit; nil when that is not known.
+	// WirePermille is the share of the wire limit; nil if unknown.
 	WirePermille *Permille `json:"wirePercent,omitempty"`
 }
 
 // CalibrationSummary is one run of CALIBRATE_IO, or of the native engine's equivalent.
 type CalibrationSummary struct {
 	Warmup bool `json:"warmup,omitempty"` // not counted
-	// MaxIOPS are random single-block reads a second within the latency allowed.
+	// MaxIOPS is the number of random single-block reads per second within the allowed latency.
 	MaxIOPS *int64 `json:"maxIOPS,omitempty"`
-	// MaxMegabytesPerSecond is for large random reads, in units of 10^6 bytes. Oracle does not define
-	// the megabyte of max_mbps; this assumes the smaller one, which claims less.
+	// MaxMegabytesPerSecond is the throughput of large random reads, in units of 10^6 bytes. Oracle does not define the
+	// megabyte of max_mbps; this assumes the smaller unit, which claims less.
 	MaxMegabytesPerSecond *int64 `json:"maxMegabytesPerSecond,omitempty"`
-	// ActualLatencyMilliseconds at MaxIOPS, whole milliseconds as Oracle's.
+	// ActualLatencyMilliseconds is the latency at MaxIOPS in whole milliseconds, like Oracle's.
 	ActualLatencyMilliseconds *int64 `json:"actualLatencyMilliseconds,omitempty"`
-	// Phases are its part with small reads and that with large ones, or the whole call.
+	// Phases are the phases with small and with large reads, or one for the whole call.
 	Phases []CalibrationPhase `json:"phases,omitempty"`
 }
 
@@ -217,7 +217,7 @@ type DatabaseSummary struct {
 	Files    []DatabaseFile        `json:"files,omitempty"`    // data files that were read
 	Servers  []runfile.DNFSServer  `json:"servers,omitempty"`  // over all measured windows
 	Channels []runfile.DNFSChannel `json:"channels,omitempty"` // summed over all measured windows
-	Waits    []DatabaseWait        `json:"waits,omitempty"`    // the longest of sessions, without idle ones
+	Waits    []DatabaseWait        `json:"waits,omitempty"`    // the longest waits of sessions, without idle waits
 }
 
 // DatabaseWait is the time that foreground sessions waited for one event.
@@ -227,7 +227,7 @@ type DatabaseWait struct {
 	Waits            int64  `json:"waits"`
 	Microseconds     int64  `json:"microseconds"`
 	MeanMicroseconds *int64 `json:"meanMicroseconds,omitempty"`
-	// Permille of the time that sessions waited, idle waits left out.
+	// Permille is the share of the sessions' wait time, without idle waits.
 	Permille *int32 `json:"permille,omitempty"`
 }
 

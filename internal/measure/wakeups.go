@@ -7,9 +7,9 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// latestWakeUps returns the wake-ups of the client with the largest p99; nil if no client knows them. Merged
-// ones would hide a noisy client among quiet ones, although the operations of one client are enough to
-// determine the p99 of all.
+// latestWakeUps returns the wake-ups of the client with the largest p99; nil if no client knows them. Merged wake-ups
+// would hide a noisy client among quiet ones, although the operations of one client are enough to determine the p99
+// of all.
 func latestWakeUps(parts []part) (latest *runfile.WakeUps) {
 	for _, p := range parts {
 		w := p.rep.WakeUps
@@ -20,7 +20,7 @@ func latestWakeUps(parts []part) (latest *runfile.WakeUps) {
 	return latest
 }
 
-// believable reports whether a loader can have measured w: its result is not trusted.
+// believable reports whether a loader can have measured w. Results are not trusted.
 func believable(w *runfile.WakeUps) bool {
 	return w != nil && w.Count > 0 && slices.IsSorted([]int64{
 		0, w.P50Microseconds, w.P90Microseconds, w.P95Microseconds, w.P99Microseconds, w.P999Microseconds,

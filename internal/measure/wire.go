@@ -11,7 +11,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/human"
 )
 
-// What the layers below the data cost, in bytes. docs/wire-limit.md shows the
+// Overhead of the layers below the data, in bytes. docs/wire-limit.md shows the
 // arithmetic.
 const (
 	ethernetBytes  = 38 // each frame: preamble 8, header 14, check sum 4, gap 12
@@ -24,13 +24,13 @@ const (
 	DefaultXfer    = 1 << 20
 )
 
-// Source says where the speed of a link comes from.
+// Source names the origin of a link speed.
 type Source string
 
-// The sources of a link's speed.
+// The origins of a link speed.
 const (
 	Declared   Source = "Declared"   // in the plan
-	Discovered Source = "Discovered" // the client's interface says so
+	Discovered Source = "Discovered" // from the client's interface
 )
 
 // WireLimit is the file data that the links can carry in each direction, because they are full
@@ -43,7 +43,7 @@ type WireLimit struct {
 	Arithmetic          string     `json:"arithmetic"` // one line, for people
 }
 
-// WireLink is one link that counts.
+// WireLink is one link of the limit.
 type WireLink struct {
 	Label         string `json:"label"` // of the path, or the interface
 	Node          string `json:"node,omitempty"`
@@ -67,8 +67,8 @@ func (l WireLink) Payload(transferBytes, callBytes int64) float64 {
 	return float64(l.BitsPerSecond) / 8 * frame * rpc
 }
 
-// wireLimit finds the links of a run, and what they can carry; nil when the
-// speed of one of them is not known.
+// wireLimit finds the links of a run and their capacity; nil if the speed of a
+// link is unknown.
 func (c *Facts) wireLimit() *WireLimit {
 	w := &WireLimit{Source: Declared}
 	if c.Plan.Link != nil {
@@ -106,9 +106,9 @@ func (c *Facts) declaredLinks() (links []WireLink) {
 	return links
 }
 
-// discoveredLinks takes the interfaces that carry the local address of a path,
-// each once. One interface of unknown speed makes the whole limit unknown: a
-// sum that leaves one out would call every result too fast.
+// discoveredLinks returns the interfaces that carry the load, each once. One
+// interface of unknown speed makes the whole limit unknown: a sum without it
+// would make every result look too fast.
 func (c *Facts) discoveredLinks() []WireLink {
 	var links []WireLink
 	for _, cl := range c.result.Clients {
@@ -134,14 +134,14 @@ func (c *Facts) discoveredLinks() []WireLink {
 }
 
 func mtuOr(mtu int32) int32 {
-	if mtu < 576 { // absent, or nothing that IPv4 could use
+	if mtu < 576 { // absent, or below the minimum of IPv4
 		return defaultMTU
 	}
 	return mtu
 }
 
-// transferBytes is how much data one READ or WRITE moves: the block, unless
-// the mount, or what Direct NFS reports about the server, cuts it into smaller ones.
+// transferBytes returns the number of bytes that one READ or WRITE moves: the block, unless the mount, or the
+// server's limit that Direct NFS reports, divides it.
 func (c *Facts) transferBytes(kind OpKind) int64 {
 	n := cmp.Or(c.Block, DefaultXfer)
 	limit := func(read, written int64) {
@@ -155,7 +155,7 @@ func (c *Facts) transferBytes(kind OpKind) int64 {
 				limit(row.ReadMaxBytes, row.WriteMaxBytes)
 			}
 		}
-		return n // the mount is the kernel's, which carries nothing
+		return n // the kernel's mount carries no load
 	}
 	for _, cl := range c.result.Clients {
 		m := bench.OrZero(cl.Load.Mount)
@@ -185,7 +185,7 @@ func arithmetic(links []WireLink, transfer int64, total float64) string {
 		transfer, transfer+readCallBytes, human.Throughput(total))
 }
 
-// bitRate writes a link speed in its usual unit.
+// bitRate formats a link speed in its usual unit.
 func bitRate(bits int64) string {
 	if bits >= 1e9 && bits%1e8 == 0 {
 		return fmt.Sprintf("%g Gbit/s", float64(bits)/1e9)
@@ -193,7 +193,7 @@ func bitRate(bits int64) string {
 	return fmt.Sprintf("%g Mbit/s", float64(bits)/1e6)
 }
 
-// isIPv6 reads an address, or the source of a mount: [fd00::1]:/export.
+// isIPv6 reports whether an address, or the source of a mount such as [fd00::1]:/export, is IPv6.
 func isIPv6(addr string) bool {
 	if rest, ok := strings.CutPrefix(addr, "["); ok {
 		addr, _, _ = strings.Cut(rest, "]")

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	perMicros      = 1e6 // microseconds of a second
+	perMicros      = 1e6 // microseconds per second
 	perMille       = 1e3
 	perCent        = 1e2
 	perTenThousand = 1e4
 	megabyte       = 1e6
 )
 
-// phaseOf is Pending where the operator has not looked yet.
+// phaseOf returns the phase of a benchmark; Pending before the operator sets one.
 func phaseOf(b *v1alpha1.NFSBenchmark) string {
 	return string(cmp.Or(b.Status.Phase, v1alpha1.PhasePending))
 }

@@ -1,13 +1,10 @@
-// Package metrics exports the results of benchmarks and suites to Prometheus, and how
-// far those under way are.
+// Package metrics exports the results and the progress of benchmarks and suites to Prometheus.
 //
-// Nothing is kept here: each scrape reads the manager's cache, so that what was
-// deleted is gone from the next scrape, and a manager that was restarted tells
-// the same as the one before. Labels are bounded: they come from the names and
-// the spec of objects, and the number of exported objects is limited, see Limits.
+// The package keeps no values: each scrape reads the manager's cache, so that deleted objects are missing from the
+// next scrape, and a restarted manager exports the same values as before. Labels are bounded: they come from the
+// names and the spec of objects, and the number of exported objects is limited, see Limits.
 //
-// A time series would outlive its object forever if it were a counter of a
-// process; here all are gauges. docs/observability.md lists them.
+// All metrics are gauges: a counter of a process would outlive its object. docs/observability.md lists them.
 package metrics
 
 import (
@@ -24,8 +21,7 @@ import (
 )
 
 const (
-	// readTimeout bounds a scrape's look into the cache, which answers at once
-	// but where it has not been filled yet.
+	// readTimeout bounds the read from the cache in a scrape. The cache answers at once, except before it is filled.
 	readTimeout = 5 * time.Second
 
 	kindBenchmark = "NFSBenchmark"
@@ -34,18 +30,19 @@ const (
 
 // Limits bound what is exported.
 type Limits struct {
-	// Benchmarks that have ended, and as many that have not, the newest of each. Namespaces take turns.
+	// Benchmarks bounds the finished benchmarks, and also the unfinished ones; the newest of each count. Namespaces take
+	// turns.
 	Benchmarks int
-	// MaxAge of the end of a benchmark.
+	// MaxAge bounds the time since the end of a benchmark.
 	MaxAge time.Duration
-	// Suites, the newest. Zero leaves suites out altogether, and does not look
-	// for any: their CRD need not be there.
+	// Suites bounds the suites; the newest count. With zero the collector does not list suites, so that their CRD need
+	// not exist.
 	Suites int
-	// Lines of cells, and as many of comparisons, of each suite.
+	// Lines bounds the lines of cells, and also of comparisons, of each suite.
 	Lines int
 }
 
-// DefaultLimits are those that the chart has too.
+// DefaultLimits returns the defaults of the chart.
 func DefaultLimits() Limits {
 	return Limits{Benchmarks: 200, MaxAge: 14 * 24 * time.Hour, Suites: 50, Lines: 64}
 }
@@ -60,9 +57,8 @@ type Collector struct {
 	descs  descs
 }
 
-// NewCollector makes a collector that reads from the manager's cache. Until
-// leads is closed it exports nothing, because of several managers only one
-// shall; nil is for a manager that is alone.
+// NewCollector makes a collector that reads from the manager's cache. It exports nothing until leads is closed,
+// because only one of several managers exports; leads is nil for a manager that is alone.
 func NewCollector(reader client.Reader, c clock.PassiveClock, limits Limits, leads <-chan struct{}) *Collector {
 	return &Collector{reader: reader, clock: c, limits: limits, leads: leads, descs: newDescs()}
 }
@@ -74,8 +70,8 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. What cannot be read is said by
-// nfsbench_exporter_success, and the rest of the scrape stays whole.
+// Collect implements prometheus.Collector. If the objects of a kind cannot be read, nfsbench_exporter_success of the
+// kind is 0, and the rest of the scrape stays complete.
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	if c.leads != nil {
 		select {
@@ -96,7 +92,7 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 
 func (c *Collector) read(ctx context.Context, s sink, kind string, one func(context.Context, sink) error) {
 	success := 1.0
-	if one(ctx, s) != nil { // a scrape cannot say more, and the log would repeat it at each
+	if one(ctx, s) != nil { // not logged, because each scrape would repeat it
 		success = 0
 	}
 	s.send("exporter_success", success, kind)
@@ -104,12 +100,12 @@ func (c *Collector) read(ctx context.Context, s sink, kind string, one func(cont
 
 func (c *Collector) benchmarks(ctx context.Context, s sink) error {
 	list := &v1alpha1.NFSBenchmarkList{}
-	// Thousands would be copied for a few numbers; they are only read here.
+	// Do not copy thousands of objects: the collector only reads them.
 	if err := c.reader.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return err
 	}
 	type group struct{ namespace, phase string }
-	count := map[group]int{} // exported and omitted ones
+	count := map[group]int{} // exported and omitted benchmarks
 	for i := range list.Items {
 		count[group{list.Items[i].Namespace, phaseOf(&list.Items[i])}]++
 	}
@@ -150,8 +146,8 @@ func (c *Collector) suites(ctx context.Context, s sink) error {
 // omission counts what is not exported.
 type omission struct{ byLimit, byAge int }
 
-// chooseBenchmarks gives the newest that have ended and the newest that have
-// not, at most as many of each as the limit, and none that ended too long ago.
+// chooseBenchmarks returns the newest finished and the newest unfinished benchmarks, at most limits.Benchmarks of
+// each. It omits benchmarks that ended more than MaxAge ago.
 func chooseBenchmarks(
 	items []v1alpha1.NFSBenchmark, limits Limits, now time.Time,
 ) ([]*v1alpha1.NFSBenchmark, omission) {
@@ -176,7 +172,7 @@ func chooseBenchmarks(
 	return slices.Concat(upTo(ended, limits.Benchmarks), upTo(other, limits.Benchmarks)), left
 }
 
-// endOf is when a benchmark ended; one that never began ended when it was made.
+// endOf returns the end of a benchmark; without a completion time, its creation.
 func endOf(b *v1alpha1.NFSBenchmark) time.Time {
 	if t := b.Status.CompletionTime; t != nil {
 		return t.Time
@@ -184,9 +180,9 @@ func endOf(b *v1alpha1.NFSBenchmark) time.Time {
 	return b.CreationTimestamp.Time
 }
 
-// newest puts those first that at says are newest. Namespaces take turns, so that none fills the limit alone:
-// the newest of each comes before the second of any. Names order those of the same time, so that each scrape
-// chooses alike.
+// newest sorts items by the time that at returns, newest first. Namespaces take turns, so that none fills the limit
+// alone: the newest of each comes before the second of any. Names order items of the same time, so that each scrape
+// chooses the same items.
 func newest[T client.Object](items []T, at func(T) time.Time) {
 	slices.SortFunc(items, func(a, b T) int {
 		return cmp.Or(

@@ -10,7 +10,7 @@ import (
 
 const prefix = "nfsbench_"
 
-// descs are the metrics by their name without prefix, each a row of docs/observability.md.
+// descs holds the metrics by their name without prefix, each a row of docs/observability.md.
 type descs map[string]*prometheus.Desc
 
 func newDescs() descs {

@@ -41,8 +41,8 @@ func exportSuite(s sink, suite *v1alpha1.NFSBenchmarkSuite, limit int) {
 	exportLines(s, suite, limit, own)
 }
 
-// lastEnd is the end of the newest run of the history that is such, or of the
-// newest run where it is not in the history yet.
+// lastEnd returns the latest end of the runs that match is, in the history and of the newest run, which may not be in
+// the history yet.
 func lastEnd(st v1alpha1.NFSBenchmarkSuiteStatus, is func(v1alpha1.SuiteHistoryEntry) bool) *metav1.Time {
 	var last *metav1.Time
 	take := func(e v1alpha1.SuiteHistoryEntry) {
@@ -107,7 +107,7 @@ func exportCell(s sink, c v1alpha1.CellStatus, own []string) {
 	labels := append(own[:2:2], c.Cell, c.Step)
 	m := measure.MetricOf(string(c.Metric))
 	if m.Series == "" {
-		return // of a later version
+		return // unknown metric of a later version
 	}
 	if m.Stat != "" {
 		labels = append(labels, m.Name)
@@ -125,9 +125,8 @@ func sendTime(s sink, name string, t *metav1.Time, labels []string) {
 	}
 }
 
-// overdue is the second time at which a suite was to run after it last began:
-// from then on it has left out two of its times. It is unknown while a run is
-// under way, and while none is to begin.
+// overdue returns the second scheduled time after waitingSince: from then on the suite has left out two of its times.
+// It returns false while a run is under way, and while no run is to begin.
 func overdue(suite *v1alpha1.NFSBenchmarkSuite) (time.Time, bool) {
 	schedule := suite.Spec.Schedule
 	switch {
@@ -137,19 +136,19 @@ func overdue(suite *v1alpha1.NFSBenchmarkSuite) (time.Time, bool) {
 	}
 	zone, err := time.LoadLocation(cmp.Or(schedule.TimeZone, "Etc/UTC"))
 	if err != nil {
-		return time.Time{}, false // its own condition says so
+		return time.Time{}, false // a condition of the suite reports it
 	}
 	times, err := matrix.ParseCron(schedule.Cron)
 	if err != nil {
 		return time.Time{}, false
 	}
 	due := times.Next(times.Next(waitingSince(suite).In(zone)))
-	// Next gives the zero time where there is none within five years.
+	// Next returns the zero time if there is none within five years.
 	return due, !due.IsZero()
 }
 
-// waitingSince is when a suite last began, or was last changed: one whose
-// schedule is new, or that was suspended until now, has left nothing out.
+// waitingSince returns when a suite last began, or was last changed: a suite whose schedule is new, or that was
+// suspended until now, has left nothing out.
 func waitingSince(suite *v1alpha1.NFSBenchmarkSuite) time.Time {
 	since := suite.CreationTimestamp.Time
 	if r := suite.Status.Run; r != nil && r.StartTime != nil && r.StartTime.After(since) {

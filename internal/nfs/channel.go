@@ -25,17 +25,17 @@ const (
 	ChannelClosed       ChannelState = "Closed"
 )
 
-// ChannelStats is a snapshot of one channel; compare the columns of Oracle's
-// v$dnfs_channels. Counts begin at Dial.
+// ChannelStats is a snapshot of one channel; compare Oracle's v$dnfs_channels.
+// Counts begin at Dial.
 type ChannelStats struct {
 	rpc.Traffic
 
-	Local string // the address and port of this side, or the configured address while down
+	Local string // the local address and port, or the configured address while down
 	Path  string // the server's address
 	State ChannelState
 
-	Server     int  // its place in Client.Servers; NFSv4
-	DataServer bool // a layout of pNFS opened it
+	Server     int  // index in Client.Servers; NFSv4 only
+	DataServer bool // opened by a pNFS layout
 }
 
 const (
@@ -48,14 +48,13 @@ type channel struct {
 	addr      Channel
 	port      int
 	dontRoute bool
-	data      bool // it leads to a data server, by a layout
+	data      bool // leads to a data server, opened by a layout
 	now       func() time.Time
 	logger    *slog.Logger
 	counters  rpc.Counters
 
-	// twoWay says that the server may call over this channel, which serve answers. The
-	// connection may be older than serve. ready is called with each new connection before it
-	// is used; it may be nil.
+	// twoWay reports that the server may call over this channel; serve answers these calls. The connection may be older
+	// than serve. The channel calls ready with each new connection before its use; ready may be nil.
 	twoWay bool
 	serve  atomic.Pointer[func(call []byte) []byte]
 	ready  func(ctx context.Context, conn *rpc.Conn) error
@@ -65,7 +64,7 @@ type channel struct {
 	local  atomic.Pointer[string]
 	closed atomic.Bool
 
-	ended rpc.Traffic // of streams that were closed; Client.streamsMu guards it
+	ended rpc.Traffic // of closed streams; guarded by Client.streamsMu
 }
 
 // live returns the connection if it can take calls.
@@ -77,7 +76,7 @@ func (ch *channel) live() *rpc.Conn {
 	return conn
 }
 
-// connect makes the channel's connection once.
+// connect makes one attempt to connect the channel.
 func (ch *channel) connect(ctx context.Context) error {
 	nc, err := dial(ctx, ch.addr, ch.port, ch.dontRoute)
 	if err != nil {
@@ -113,16 +112,16 @@ func (ch *channel) answer(call []byte) []byte {
 	if serve := ch.serve.Load(); serve != nil {
 		return (*serve)(call)
 	}
-	return nil // nothing was asked of the server yet
+	return nil // no server state exists yet
 }
 
-// silent reports whether the other side's TCP has fallen silent.
+// silent reports whether the peer's TCP has fallen silent.
 func (ch *channel) silent() (yes bool) {
 	raw := ch.raw.Load()
 	if raw == nil {
 		return false
 	}
-	// A connection that is closed already needs nobody to say so.
+	// A closed connection reports its own error.
 	_ = (*raw).Control(func(fd uintptr) { yes = stream.PathSilent(int(fd)) })
 	return yes
 }
@@ -159,7 +158,7 @@ func (ch *channel) noteLoss() {
 func (ch *channel) watch(ctx context.Context, conn *rpc.Conn) bool {
 	select {
 	case <-ctx.Done():
-		// Callers that still wait get rpc.ErrClosed.
+		// Waiting callers get rpc.ErrClosed.
 		_ = conn.Close()
 		ch.conn.Store(nil)
 		return false
@@ -187,7 +186,7 @@ func (ch *channel) stats() ChannelStats {
 		Traffic: ch.counters.Traffic(ch.now().UnixNano()),
 		Local:   ch.addr.Local, Path: ch.addr.Path, State: ChannelUp,
 	}
-	s.Losses = nil // of a connection without I/O
+	s.Losses = nil // from a connection without I/O
 	if local := ch.local.Load(); local != nil {
 		s.Local = *local
 	}
@@ -200,7 +199,7 @@ func (ch *channel) stats() ChannelStats {
 	return s
 }
 
-// describe names the channel in errors.
+// describe returns the name of the channel for errors.
 func (ch *channel) describe() string {
 	if ch.addr.Local == "" {
 		return fmt.Sprintf("path %s", ch.addr.Path)

@@ -16,15 +16,14 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 )
 
-// A good-bye ends when the server has been silent for farewellSilence: one that is gone must not
-// hold it up. One that answers gets farewellTimeout, since it keeps what it is not told about until
-// the lease ends.
+// A farewell ends when the server has been silent for farewellSilence, so that a dead server does not delay it. A
+// server that answers gets farewellTimeout, because it keeps state that it is not told to drop until the lease ends.
 const (
 	farewellSilence = time.Second
 	farewellTimeout = 30 * time.Second
 )
 
-// Client is one mounted export. Its methods may be called from many goroutines.
+// Client is one mounted export. Its methods are safe for concurrent use.
 type Client struct {
 	cfg       Config
 	transport *transport
@@ -39,8 +38,8 @@ type Client struct {
 	streams   []*Stream
 }
 
-// Dial mounts an export and connects its channels. One channel that connects is
-// enough; the others are tried again in the background, see Channels.
+// Dial mounts an export and connects its channels. One connected channel is
+// enough; the others are retried in the background, see Channels.
 func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	cfg, err := cfg.complete()
 	if err != nil {
@@ -80,7 +79,7 @@ func (c *Client) mountV3(ctx context.Context) error {
 	return nil
 }
 
-// connectChannels connects all channels at the same time.
+// connectChannels connects all channels concurrently.
 func connectChannels(ctx context.Context, cfg Config, port int) ([]*channel, error) {
 	var channels []*channel
 	for _, addr := range cfg.Channels {
@@ -92,7 +91,7 @@ func connectChannels(ctx context.Context, cfg Config, port int) ([]*channel, err
 	return channels, connectAll(ctx, channels)
 }
 
-// connectAll connects channels at the same time. One that connects is enough.
+// connectAll connects channels concurrently. One connected channel is enough.
 func connectAll(ctx context.Context, channels []*channel) error {
 	errs := make([]error, len(channels))
 	var wg sync.WaitGroup
@@ -106,7 +105,7 @@ func connectAll(ctx context.Context, channels []*channel) error {
 	return errors.Join(errs...)
 }
 
-// readInfo asks for the limits of the server and settles the transfer sizes.
+// readInfo reads the limits of the server and determines the transfer sizes.
 func (c *Client) readInfo(ctx context.Context) error {
 	info, err := c.proto.info(ctx, c.root)
 	if err != nil {
@@ -152,7 +151,7 @@ func (c *Client) Lookup(ctx context.Context, dir FileHandle, name string) (FileH
 	return fh, explain("look up", name, err)
 }
 
-// Mkdir makes a directory.
+// Mkdir creates a directory.
 func (c *Client) Mkdir(ctx context.Context, dir FileHandle, name string, mode uint32) (FileHandle, error) {
 	fh, err := c.proto.mkdir(ctx, dir, name, mode)
 	return fh, explain("make directory", name, err)
@@ -163,7 +162,7 @@ func (c *Client) Remove(ctx context.Context, dir FileHandle, name string) error 
 	return explain("remove", name, c.proto.remove(ctx, dir, name, TypeRegular))
 }
 
-// Rename gives a file another name in the same directory. A file that has that name loses it.
+// Rename renames a file within a directory. It replaces an existing file of the new name.
 func (c *Client) Rename(ctx context.Context, dir FileHandle, from, to string) error {
 	return explain("rename", from, c.proto.rename(ctx, dir, from, to))
 }
@@ -173,14 +172,14 @@ func (c *Client) Rmdir(ctx context.Context, dir FileHandle, name string) error {
 	return explain("remove directory", name, c.proto.remove(ctx, dir, name, TypeDirectory))
 }
 
-// ReadDir returns all names of a directory but "." and "..".
+// ReadDir returns all names in a directory except "." and "..".
 func (c *Client) ReadDir(ctx context.Context, dir FileHandle) ([]string, error) {
 	names, err := c.proto.readDir(ctx, dir)
 	return names, explain("read directory", "", err)
 }
 
-// Channels returns a snapshot of each channel, in the order of Config.Channels, and behind
-// them of those to data servers of pNFS, which never become fewer.
+// Channels returns a snapshot of each channel, in the order of Config.Channels, followed by the channels to pNFS data
+// servers, whose number never decreases.
 func (c *Client) Channels() []ChannelStats {
 	var all []ChannelStats
 	add := func(server int, channels []*channel) {
@@ -205,15 +204,15 @@ func (c *Client) Channels() []ChannelStats {
 }
 
 // Close unmounts and ends all connections. Calls under way fail with
-// rpc.ErrClosed. An unmount that fails is only logged: the server keeps no state
-// that matters.
+// rpc.ErrClosed. A failed unmount is only logged: the server keeps no important
+// state.
 func (c *Client) Close() error {
 	c.closing.Do(func() {
 		c.streamsMu.Lock()
 		open := slices.Clone(c.streams)
 		c.streamsMu.Unlock()
 		for _, s := range open {
-			_ = s.Close() // closing a socket says nothing that anybody could use
+			_ = s.Close() // errors on closing a socket are of no use
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), farewellTimeout)
 		defer cancel()
@@ -234,7 +233,7 @@ func explain(what, name string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// explainPort adds the most common reason why a server that mounted refuses I/O.
+// explainPort adds the most common reason why a server accepts the mount but refuses I/O.
 func explainPort(err error, channels []*channel) error {
 	if !rpc.IsAuthError(err) && !IsPermission(err) {
 		return err
@@ -251,7 +250,7 @@ func explainPort(err error, channels []*channel) error {
 // IsNoSpace reports whether err says that the storage or the quota is full.
 func IsNoSpace(err error) bool { return isStatus(err, v3.ErrNoSpc, v3.ErrDQuot) }
 
-// IsStale reports whether err says that a file behind a handle is gone.
+// IsStale reports whether err says that the file of a handle no longer exists.
 func IsStale(err error) bool {
 	return isStatus(err, v3.ErrStale, v3.ErrBadHandle) || errors.Is(err, v4.ErrFHExpired)
 }
@@ -265,11 +264,11 @@ func IsExist(err error) bool { return isStatus(err, v3.ErrExist) }
 // IsNotEmpty reports whether err says that a directory has entries.
 func IsNotEmpty(err error) bool { return isStatus(err, v3.ErrNotEmpty) }
 
-// IsPermission reports whether err says that the user may not do this.
+// IsPermission reports whether err says that the user lacks permission.
 func IsPermission(err error) bool { return isStatus(err, v3.ErrPerm, v3.ErrAcces, v3.ErrROFS) }
 
-// isStatus looks for a status of NFSv3 or of NFSv4, which has the same numbers for what both
-// have (RFC 1813 section 2.6, RFC 7530 section 13.1).
+// isStatus looks for an NFSv3 or NFSv4 status. Both versions use the same number for a common status (RFC 1813
+// section 2.6, RFC 7530 section 13.1).
 func isStatus(err error, anyOf ...v3.Status) bool {
 	if s, ok := errors.AsType[v4.Status](err); ok {
 		return slices.Contains(anyOf, v3.Status(s))

@@ -9,7 +9,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 )
 
-// unstable are data that a server holds under one verifier.
+// unstable holds the unstable data under one verifier of a server.
 type unstable struct {
 	v    stream.Verifier
 	data spanSet
@@ -39,9 +39,9 @@ func (f *File) remember(v stream.Verifier, from, to int64) {
 	f.dirty[len(f.dirty)-1].data.add(from, to)
 }
 
-// Commit makes all unstable data written before the call stable, but for what servers lost in
-// a restart: these ranges are returned, and are for the caller to write again. After an error
-// all of it counts as uncommitted still.
+// Commit makes all unstable data written before the call stable, except for data that a server lost in a restart. It
+// returns the ranges of lost data, which the caller must write again. After an error all data still counts as
+// uncommitted.
 func (f *File) Commit(ctx context.Context) (lost []Span, err error) {
 	select {
 	case f.commitTurn <- struct{}{}:
@@ -87,14 +87,14 @@ type Span struct{ From, To int64 }
 // The zero spanSet is empty.
 type spanSet struct{ spans []Span }
 
-// add puts [from, to) into the set, joining what it touches. Without growth of
-// the number of spans it does not allocate.
+// add adds [from, to) to the set and joins it with spans that it touches. It
+// allocates only if the number of spans grows.
 func (s *spanSet) add(from, to int64) {
 	if to <= from {
 		return
 	}
 	// first is the first span that ends at or after from, last the first that
-	// begins after to: everything between is swallowed.
+	// begins after to. The new span replaces all spans in between.
 	first, _ := slices.BinarySearchFunc(s.spans, from, func(x Span, v int64) int { return cmp.Compare(x.To, v) })
 	last := first
 	for last < len(s.spans) && s.spans[last].From <= to {

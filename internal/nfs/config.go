@@ -16,58 +16,56 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 )
 
-// Channel is one pair of addresses of an oranfstab.
+// Channel is one address pair of an oranfstab.
 type Channel struct {
-	// Local is the address to connect from; empty leaves it to the routes.
+	// Local is the local address of the connection; empty = the routing table decides.
 	Local string
 	// Path is the server's address.
 	Path string
-	// HighPort connects from a port above 1023, also where this process may have another.
+	// HighPort uses a local port above 1023, even if this process may use a reserved one.
 	HighPort bool
 }
 
-// Config says what to mount and how.
+// Config configures a mount.
 type Config struct {
-	// Server is the server's address when there are no Channels, and its name in
+	// Server is the server's address if there are no Channels, and its name in
 	// messages.
 	Server   string
 	Channels []Channel
 	Export   string
 	// Version is NFSv3 if empty.
 	Version bench.NFSVersion
-	// DontRoute sets SO_DONTROUTE: only directly connected networks are used.
+	// DontRoute sets SO_DONTROUTE: connections use directly connected networks only.
 	DontRoute bool
 
-	// MountTimeout bounds Dial as a whole; DefaultMountTimeout if 0.
+	// MountTimeout bounds the whole Dial; DefaultMountTimeout if 0.
 	MountTimeout time.Duration
-	// CallTimeout is how long a call may take, all repetitions included, before
-	// it is given up; DefaultCallTimeout if 0. A connection that left a call without answer
-	// for half of it, or for less while others have answers, is replaced.
+	// CallTimeout bounds a call with all its retries; DefaultCallTimeout if 0. A connection is replaced after half of it
+	// without an answer to a call, or earlier if other connections have answers.
 	CallTimeout time.Duration
-	// LayoutRetry is how often a layout that was lost or refused is asked for;
-	// DefaultLayoutRetry if 0.
+	// LayoutRetry is the interval of requests for a layout that was lost or
+	// refused; DefaultLayoutRetry if 0.
 	LayoutRetry time.Duration
-	// Sessions is how many sessions of NFSv4.1 a Stream may have at a server, where one has fewer slots than
-	// the Stream has parts of I/Os; 1 if 0.
+	// Sessions bounds the NFSv4.1 sessions of a Stream at a server whose single session has fewer slots than the Stream
+	// has parts of I/Os; 1 if 0.
 	Sessions int
-	// TransferSize is the largest READ and WRITE in bytes; 0 is what the server
-	// offers, and more than that is cut to it.
+	// TransferSize is the largest READ and WRITE in bytes, limited to the server's
+	// maximum; 0 = the server's maximum.
 	TransferSize uint32
 
-	// NFSPort is the server's port; 0 asks the portmapper and falls back to 2049. With NFSv4
-	// it is 2049, and nobody is asked.
+	// NFSPort is the server's port; 0 asks the portmapper and falls back to 2049. NFSv4 uses 2049 without asking.
 	NFSPort int
 	// MountPort is the port of the mount daemon; 0 asks the portmapper.
 	MountPort int
-	// PortmapPort is 111 if 0.
+	// PortmapPort is the port of the portmapper; 111 if 0.
 	PortmapPort int
 
-	// Credential is the user in the server's eyes; an empty Machine is filled
-	// with the host name.
+	// Credential identifies the user to the server. An empty Machine is set to the
+	// host name.
 	Credential rpc.AuthSys
 	// Now is the clock; required.
 	Now func() time.Time
-	// Logger gets a message for each channel that is lost or connected again; nil is silent.
+	// Logger logs each loss and reconnection of a channel; nil = no log.
 	Logger *slog.Logger
 }
 
@@ -80,7 +78,7 @@ const (
 	maxChannels         = 64
 )
 
-// complete checks cfg and fills in what was left out.
+// complete checks cfg and sets defaults.
 func (cfg Config) complete() (Config, error) {
 	if cfg.Now == nil {
 		return cfg, errors.New("nfs: Config.Now is not set")
@@ -110,7 +108,7 @@ func (cfg Config) complete() (Config, error) {
 	cfg.PortmapPort = cmp.Or(cfg.PortmapPort, mount.PortmapPort)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	if cfg.Credential.Machine == "" {
-		// Without a host name the credential is as good: servers only log it.
+		// The credential works without a host name: servers only log it.
 		cfg.Credential.Machine, _ = os.Hostname()
 	}
 	return cfg, nil

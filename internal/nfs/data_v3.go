@@ -9,7 +9,7 @@ import (
 
 // dataV3 is the stream.Protocol of NFSv3.
 type dataV3 struct {
-	head []byte // what every call begins with; the procedure is filled in
+	head []byte // head of every call; the procedure is filled in
 }
 
 // Append implements stream.Protocol.

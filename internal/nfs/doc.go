@@ -1,12 +1,10 @@
 // Package nfs is a user-space NFS client that spreads its I/O over several TCP
 // connections, as Oracle's Direct NFS does.
 //
-// A Client has one channel for each pair of local address and path of an
-// oranfstab. A channel is one TCP connection; all channels lead to the same
-// export, of NFSv3, NFSv4.0, NFSv4.1, or NFSv4.1 with layouts (pNFS). Each call
-// goes to the live channel with the fewest calls in flight. A call whose channel
-// dies is made again, with the same xid, on a channel that lives; the dead one
-// reconnects in the background.
+// A Client has one channel for each pair of local address and path of an oranfstab. A channel is one TCP connection;
+// all channels lead to the same export, of NFSv3, NFSv4.0, NFSv4.1, or NFSv4.1 with layouts (pNFS). Each call goes to
+// the live channel with the fewest calls in flight. A call whose channel dies is retransmitted with the same xid on a
+// live channel; the dead channel reconnects in the background.
 //
 // # Layers
 //
@@ -26,19 +24,17 @@
 //	openV4                one open file at one server
 //	layoutsV4, dataServer pNFS: layouts of files, and the servers that they lead to
 //
-// Addresses that belong to one server share its sessions. State that a server lost is made
-// again while I/O waits, see v4_recover.go.
+// Addresses of one server share its sessions. The client recovers lost server state while I/O waits, see
+// v4_recover.go.
 //
 // # Streams
 //
-// A Stream moves the data of files, with many I/Os outstanding over connections and threads
-// of its own, see package stream. Names, attributes, commits and small files, which one READ
-// or WRITE moves, stay with File and Client.
+// A Stream transfers file data, with many outstanding I/Os over connections and threads of its own, see package
+// stream. File and Client handle names, attributes, commits and small files, for which one READ or WRITE is enough.
 //
 // # Stability of writes
 //
-// Data written with Unstable are remembered as ranges, sorted by server and write
-// verifier. Commit asks each of these servers and compares the verifier of its
-// reply; ranges with another one were lost by a restart of the server, and the
-// caller has to write them again.
+// The client records data written with Unstable as ranges, sorted by server and write verifier. Commit sends COMMIT
+// to each of these servers and compares the verifier in the reply. The server lost ranges with another verifier in a
+// restart, and the caller has to write them again.
 package nfs

@@ -13,22 +13,21 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
-// File reads and writes one file. Its methods may be called from many goroutines.
+// File reads and writes one file. Its methods are safe for concurrent use.
 type File struct {
 	c      *Client
 	handle FileHandle
-	raw    []byte // handle as the wire wants it
-	state  any    // of the protocol: opens and layouts
+	raw    []byte // handle in wire format
+	state  any    // protocol state: opens and layouts
 	closed atomic.Bool
 
 	mu    sync.Mutex
 	dirty []unstable
 
-	commitTurn chan struct{} // holds a token while somebody commits
+	commitTurn chan struct{} // holds a token during a commit
 }
 
-// OpenFile returns a File for a handle of NFSv3, which knows no open: nothing is sent. Open
-// works with all versions.
+// OpenFile returns a File for an NFSv3 handle without any call: NFSv3 has no open. Open works with all versions.
 func (c *Client) OpenFile(handle FileHandle) *File {
 	f := c.newFile()
 	f.handle, f.raw = handle, []byte(handle)
@@ -43,8 +42,8 @@ func (c *Client) Open(ctx context.Context, dir FileHandle, name string) (*File, 
 	return f, explain("open", name, err)
 }
 
-// Create makes a regular file and opens it. With exclusive a name that is taken is an error
-// (IsExist); without, the existing file is opened as it is.
+// Create creates and opens a regular file. If the name exists, exclusive makes this an error (IsExist); otherwise
+// Create opens the existing file unchanged.
 func (c *Client) Create(ctx context.Context, dir FileHandle, name string, mode uint32, exclusive bool) (*File, error) {
 	f, err := c.open(ctx, dir, name, &creation{Mode: mode, Exclusive: exclusive})
 	return f, explain("create", name, err)
@@ -59,8 +58,7 @@ func (c *Client) open(ctx context.Context, dir FileHandle, name string, how *cre
 	return f, nil
 }
 
-// Close gives back what the server keeps for the open file. It does not commit. A second
-// Close does nothing.
+// Close releases the server's state of the open file. It does not commit. A second Close does nothing.
 func (f *File) Close(ctx context.Context) error {
 	if f.closed.Swap(true) {
 		return nil
@@ -68,7 +66,7 @@ func (f *File) Close(ctx context.Context) error {
 	return f.explain("close", 0, f.c.proto.release(ctx, f))
 }
 
-// Prepare makes io an I/O of this file.
+// Prepare sets the file of an I/O.
 func (f *File) Prepare(io *stream.IO) { io.Handle, io.State = f.raw, f.state }
 
 // Handle returns the file's handle.
@@ -76,24 +74,21 @@ func (f *File) Handle() FileHandle { return f.handle }
 
 var errOffset = errors.New("negative offset")
 
-// ReadAt reads into p from off, in one part after the other of the transfer size: it is for
-// little data. As io.ReaderAt has it, n is less than len(p) only with an error, io.EOF at the
-// end of the file.
+// ReadAt reads into p from off, in sequential parts of the transfer size, so it suits little data only. Like
+// io.ReaderAt it returns n < len(p) only with an error, which is io.EOF at the end of the file.
 func (f *File) ReadAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	n, err = f.move(ctx, int(f.c.info.TransferReadBytes), stream.IO{Buf: p, Offset: off})
 	return n, f.explain("read", off, err)
 }
 
-// WriteAt writes p at off, in one part after the other of the transfer size: it is for little
-// data. Unstable data are remembered until Commit. n counts the bytes from the start of p that
-// were surely accepted.
+// WriteAt writes p at off, in sequential parts of the transfer size, so it suits little data only. The File records
+// unstable data until Commit. The result n counts the bytes from the start of p that were certainly accepted.
 func (f *File) WriteAt(ctx context.Context, p []byte, off int64, s Stability) (n int, err error) {
 	n, err = f.move(ctx, int(f.c.info.TransferWriteBytes), stream.IO{Buf: p, Offset: off, Write: true, Stable: s})
 	return n, f.explain("write", off, err)
 }
 
-// move moves an I/O in parts of size and returns how many bytes were moved before the first
-// part that failed.
+// move transfers an I/O in parts of size and returns the number of bytes before the first failed part.
 func (f *File) move(ctx context.Context, size int, io stream.IO) (n int, err error) {
 	if io.Offset < 0 {
 		return 0, errOffset
@@ -110,7 +105,7 @@ func (f *File) move(ctx context.Context, size int, io stream.IO) (n int, err err
 	return n, nil
 }
 
-// movePart makes one READ or WRITE, which may move less than all.
+// movePart makes one READ or WRITE, which may transfer less than requested.
 func (f *File) movePart(ctx context.Context, x *stream.IO) (int, error) {
 	o := &op{part: stream.Part{IO: x, To: len(x.Buf)}, encode: f.c.encodePart, decode: f.c.decodePart}
 	if err := f.c.transport.do(ctx, o); err != nil {
@@ -161,8 +156,7 @@ func (c *Client) decodePart(o *op) stream.Results {
 	return r
 }
 
-// Wrote notes an I/O of this file that a Stream has written: what is not stable is remembered
-// until Commit.
+// Wrote records a write of a Stream to this file: unstable data waits for Commit.
 func (f *File) Wrote(x *stream.IO) {
 	if !x.Unstable {
 		return
@@ -174,7 +168,7 @@ func (f *File) Wrote(x *stream.IO) {
 	}
 }
 
-// explain names what was tried; io.EOF stays bare, as readers expect it.
+// explain adds the operation to err. It returns io.EOF unchanged, as readers expect.
 func (f *File) explain(verb string, off int64, err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return err

@@ -15,20 +15,20 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 )
 
-// mounted is what mounting found out.
+// mounted is the result of mounting.
 type mounted struct {
 	root      FileHandle
-	channel   Channel // over which it was mounted
+	channel   Channel // used for mounting
 	nfsPort   int
 	mountPort int
 }
 
-// mountStagger is how long one channel may take before the next is tried beside
-// it: an address that answers at all does so sooner.
+// mountStagger is the delay before the next channel is tried concurrently: an
+// address that answers at all answers sooner.
 const mountStagger = 2 * time.Second
 
-// mountExport mounts over the first channel that answers. An address that is
-// silent does not keep the others waiting; a refusal by the server is final.
+// mountExport mounts over the first channel that answers. A silent address does
+// not delay the others. A refusal by the server is final.
 func mountExport(ctx context.Context, cfg Config) (mounted, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -68,7 +68,7 @@ func mountExport(ctx context.Context, cfg Config) (mounted, error) {
 	return mounted{}, errors.Join(errs...)
 }
 
-// isRefusal reports whether another path to the same server cannot help.
+// isRefusal reports whether err is a refusal, so that another path to the server cannot help.
 func isRefusal(err error) bool {
 	var s mount.Status
 	return errors.As(err, &s) && s != mount.ErrIO && s != mount.ErrServerFault
@@ -97,9 +97,9 @@ func mountOver(ctx context.Context, cfg Config, ch Channel) (mounted, error) {
 	return m, nil
 }
 
-// findPorts asks the portmapper for the ports that the configuration leaves open.
-// If it cannot be asked, its error is returned and both are taken to be NFS's own
-// port: servers without portmapper serve everything there.
+// findPorts asks the portmapper for the ports that the configuration leaves
+// open. If the portmapper does not answer, findPorts returns its error and uses
+// NFS's own port for both: servers without portmapper serve everything there.
 func (m *mounted) findPorts(ctx context.Context, cfg Config) error {
 	var err error
 	if m.nfsPort == 0 || m.mountPort == 0 {
@@ -143,11 +143,11 @@ func dialRPC(ctx context.Context, ch Channel, port int, cfg Config) (*rpc.Conn, 
 	return rpc.NewConn(nc, rpc.Options{}), nil
 }
 
-// explainMount says what a refused mount means for this client.
+// explainMount explains a refused mount.
 func explainMount(err, portmapErr error, cfg Config, ch Channel, local net.Addr, list string) error {
 	client := local.String()
 	if host, _, splitErr := net.SplitHostPort(client); splitErr == nil {
-		client = host // as export policies have it
+		client = host // as in export policies
 	}
 	switch {
 	case errors.Is(err, mount.ErrAcces), errors.Is(err, mount.ErrPerm):
@@ -167,16 +167,16 @@ func explainMount(err, portmapErr error, cfg Config, ch Channel, local net.Addr,
 	return err
 }
 
-// listed tells which exports the server lists for this client where the one that
-// it refused is not among them: NFS-Ganesha, for one, answers "access denied"
-// for an export that does not exist, so the path may be what is wrong.
+// listed returns the server's exports for this client if the refused export is
+// not among them. NFS-Ganesha, for example, answers "access denied" for an
+// export that does not exist, so the path may be wrong.
 func listed(ctx context.Context, conn *rpc.Conn, refusal error, export string) string {
 	if _, ok := errors.AsType[mount.Status](refusal); !ok {
 		return ""
 	}
 	exports, err := mount.Exports(ctx, conn)
 	if err != nil {
-		return "" // many servers keep their list to themselves
+		return "" // many servers do not show their list
 	}
 	const most = 5
 	var names []string
@@ -210,7 +210,7 @@ func isHighPort(a net.Addr) bool {
 	return ok && t.Port >= 1024
 }
 
-// unmount tells the server good-bye.
+// unmount sends the unmount to the server.
 func (m *mounted) unmount(ctx context.Context, cfg Config) error {
 	conn, err := dialRPC(ctx, m.channel, m.mountPort, cfg)
 	if err != nil {

@@ -14,39 +14,40 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 )
 
-// LargeCall says what became of a call that needs full segments.
+// LargeCall is the outcome of a call that needs full segments.
 type LargeCall string
 
 // The outcomes of a LargeCall.
 const (
 	LargeAcknowledged LargeCall = "Acknowledged"
-	// LargeLost: full segments vanish, and small ones do not. The links of the path differ in their
-	// MTU, and no router says so.
+	// LargeLost: full segments get lost, and small ones do not. The links of the path differ in their MTU, and no router
+	// reports it.
 	LargeLost    LargeCall = "Lost"
 	LargeUnknown LargeCall = "Unknown" // the connection ended, or the answer takes too long
 )
 
-// PathProbe is what a new connection of a channel showed.
+// PathProbe is the result of probing a channel with a new connection.
 type PathProbe struct {
 	Channel      Channel
-	MTUBytes     int // of the path, as the kernel knows it; 0 = not known
-	SegmentBytes int // data in one segment at most
+	MTUBytes     int // the kernel's path MTU; 0 = unknown
+	SegmentBytes int // maximum data in one segment
 	LargeCall    LargeCall
 }
 
 const (
 	probeTimeout = 5 * time.Second
 	probePause   = 10 * time.Millisecond
-	// probeSegments make full segments whatever the segments in front of and behind them are.
+	// probeSegments is enough for full segments, whatever segments precede and follow them.
 	probeSegments = 3
 	maxProbeBytes = 64 << 10
-	// lostRetries of the kernel take about three seconds, which no congestion does.
+	// lostRetries is the number of kernel retransmissions that shows a loss. They take about three seconds, which
+	// congestion does not.
 	lostRetries = 4
 )
 
-// ProbePaths sends one large NULL call over a new connection of each channel, at the same time. The
-// answer of the server does not matter: its TCP acknowledges what arrives. Channels over which no
-// connection can be made are not among the results. It takes a few seconds at most.
+// ProbePaths sends one large NULL call over a new connection of each channel, at the same time. The answer of the
+// server does not matter: its TCP acknowledges what arrives. The results omit channels that cannot connect.
+// ProbePaths takes a few seconds at most.
 func (c *Client) ProbePaths(ctx context.Context) []PathProbe {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout+connectTimeout)
 	defer cancel()
@@ -87,7 +88,7 @@ func (ch *channel) probe(ctx context.Context, version uint32) *PathProbe {
 	}
 	p.MTUBytes, p.SegmentBytes = int(info.Pmtu), int(info.Snd_mss)
 	call := rpc.AppendCall(nil, v3.Program, version, 0, rpc.Auth{})
-	size := min(max(probeSegments*p.SegmentBytes, len(call)), maxProbeBytes) &^ 3 // of XDR
+	size := min(max(probeSegments*p.SegmentBytes, len(call)), maxProbeBytes) &^ 3 // a multiple of the XDR unit
 	call = append(call, make([]byte, size-len(call))...)
 	rpc.PutRecordMark(call, size-rpc.RecordMarkBytes)
 	if deadline, ok := ctx.Deadline(); ok {
@@ -108,7 +109,7 @@ func (ch *channel) probe(ctx context.Context, version uint32) *PathProbe {
 			p.LargeCall = LargeAcknowledged
 			return p
 		case info.Retransmits >= lostRetries:
-			// A server that is gone acknowledges nothing either, but takes no connection.
+			// A dead server acknowledges nothing either, but it does not accept connections.
 			if again, err := dial(ctx, ch.addr, ch.port, ch.dontRoute); err == nil {
 				_ = again.Close()
 				p.LargeCall = LargeLost
@@ -119,13 +120,13 @@ func (ch *channel) probe(ctx context.Context, version uint32) *PathProbe {
 	return p
 }
 
-// States of a connection in TCP_INFO, by tcp_states.h of Linux.
+// Connection states in TCP_INFO, from Linux's tcp_states.h.
 const (
 	tcpEstablished = 1
 	tcpCloseWait   = 8
 )
 
-// infoOf is nil where the kernel has none.
+// infoOf returns the TCP_INFO of a connection; nil if the kernel has none.
 func infoOf(c *net.TCPConn) *unix.TCPInfo {
 	raw, err := c.SyscallConn()
 	if err != nil {

@@ -11,12 +11,12 @@ type Stability = stream.Stability
 
 // Degrees of stability.
 const (
-	Unstable = stream.Unstable // may be lost by a restart of the server until Commit
+	Unstable = stream.Unstable // a restart of the server before Commit may lose it
 	DataSync = stream.DataSync
 	FileSync = stream.FileSync
 )
 
-// FileHandle names a file to the server; opaque and comparable.
+// FileHandle identifies a file to the server. It is opaque and comparable.
 type FileHandle string
 
 // FileType is the kind of a file.
@@ -29,21 +29,21 @@ const (
 	TypeDirectory
 )
 
-// Attr are the attributes of a file that a benchmark looks at.
+// Attr holds the file attributes that a benchmark uses.
 type Attr struct {
 	Type      FileType
 	SizeBytes uint64
-	// Links is how many names the file has; 0 where the server does not say.
+	// Links is the number of names of the file; 0 if the server does not report it.
 	Links uint32
 }
 
-// FSInfo are the limits of the server for this export.
+// FSInfo holds the server's limits for this export.
 type FSInfo struct {
-	// ReadMaxBytes and WriteMaxBytes are rtmax and wtmax of the file system (maxread and maxwrite in NFSv4), whatever
-	// a session carries.
+	// ReadMaxBytes and WriteMaxBytes are rtmax and wtmax of the file system (maxread and maxwrite in NFSv4), regardless
+	// of session limits.
 	ReadMaxBytes  uint32
 	WriteMaxBytes uint32
-	// TransferReadBytes and TransferWriteBytes are what this client uses.
+	// TransferReadBytes and TransferWriteBytes are the sizes that this client uses.
 	TransferReadBytes  uint32
 	TransferWriteBytes uint32
 }
@@ -53,34 +53,33 @@ type FSStat struct {
 	TotalBytes, AvailableBytes uint64
 }
 
-// protocol is one version of NFS over a transport: everything but READ and WRITE, which its
-// stream.Protocol encodes. Implementations are safe for many goroutines.
+// protocol is one version of NFS over a transport, without READ and WRITE, which its stream.Protocol encodes.
+// Implementations are safe for concurrent use.
 type protocol interface {
 	fileProtocol
 	nameProtocol
 	// data encodes READ and WRITE over the transport.
 	data() stream.Protocol
-	// prepare completes the configuration of a stream. lanes has the channel of each lane, and
-	// connections is how many each channel gets. It returns all lanes, with those to data
-	// servers, and what gives back what the stream took.
+	// prepare completes the configuration of a stream. The parameter lanes has the channel of each lane, and connections
+	// is the number of connections per channel. It returns all lanes, including those to data servers, and a function
+	// that releases the resources of the stream.
 	prepare(ctx context.Context, cfg *stream.Config, lanes []*channel, connections int) ([]*channel, func(), error)
-	// close gives back what the server keeps for this client, within ctx.
+	// close releases the server's state of this client, within ctx.
 	close(ctx context.Context) error
 }
 
 // fileProtocol works on files and on the file system.
 type fileProtocol interface {
-	// info returns the limits of the server, with the transfers that its calls can carry.
+	// info returns the limits of the server, and the transfer sizes that its calls can carry.
 	info(ctx context.Context, root FileHandle) (FSInfo, error)
 	statFS(ctx context.Context, root FileHandle) (FSStat, error)
 	getAttr(ctx context.Context, file FileHandle) (Attr, error)
 	setSize(ctx context.Context, file FileHandle, sizeBytes uint64) error
-	// commit makes stable what one of several servers holds, as stream.Verifier names it.
+	// commit commits the data at one of several servers, as numbered in stream.Verifier.
 	commit(ctx context.Context, f *File, server int) (stream.Verifier, error)
-	// open makes a File usable for I/O, and creates it if how is not nil. It fills in the
-	// handle and the state of f.
+	// open opens a file for I/O, and creates it if how is not nil. It sets the handle and the state of f.
 	open(ctx context.Context, f *File, dir FileHandle, name string, how *creation) error
-	// release ends what open began.
+	// release is the counterpart of open.
 	release(ctx context.Context, f *File) error
 }
 
@@ -93,9 +92,9 @@ type nameProtocol interface {
 	readDir(ctx context.Context, dir FileHandle) (names []string, err error)
 }
 
-// creation says how to create a regular file.
+// creation configures the creation of a regular file.
 type creation struct {
 	Mode uint32
-	// Exclusive fails when the name is taken.
+	// Exclusive fails if the name exists.
 	Exclusive bool
 }

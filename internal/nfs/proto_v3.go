@@ -14,7 +14,7 @@ import (
 // protoV3 is NFS version 3 over a transport.
 type protoV3 struct {
 	t *transport
-	// head is what every request begins with; the procedure is filled in.
+	// head is the head of every request; the procedure is filled in.
 	head []byte
 	// farewell unmounts.
 	farewell func(ctx context.Context) error
@@ -46,9 +46,8 @@ func (p *protoV3) commit(ctx context.Context, f *File, _ int) (stream.Verifier, 
 	return stream.Verifier{Value: res.Verifier}, err
 }
 
-// invoke makes a call without bulk data and decodes its results into res, which aliases
-// them. It reports how many connections were tried, because a call that changes names may
-// have been executed by a server whose reply was lost.
+// invoke makes a call without bulk data and decodes its results into res, which aliases them. It returns the number
+// of attempts, because the server may have executed a call that changes names although its reply was lost.
 func (p *protoV3) invoke(ctx context.Context, procedure uint32, args, res xdr.Coded) (attempts int, err error) {
 	o := &op{encode: func(o *op) error {
 		o.call.Request = append(o.call.Request, p.head...)
@@ -68,8 +67,8 @@ func (p *protoV3) invoke(ctx context.Context, procedure uint32, args, res xdr.Co
 	return o.attempts, err
 }
 
-// decoded turns what a decoder and a status say into an error. A failure may
-// come with less than the whole structure: then the status is what matters.
+// decoded combines the errors of a decoder and a status. A failure reply may be
+// shorter than the whole structure; the status then takes precedence.
 func decoded(d *xdr.Decoder, status v3.Status) error {
 	if status != v3.OK {
 		return status
@@ -85,10 +84,10 @@ func violation(format string, args ...any) error {
 }
 
 const (
-	// readDirBytes is how much of a directory is asked for at once.
+	// readDirBytes is the size of one directory request.
 	readDirBytes = 64 << 10
-	// maxDirBytes bounds the names of a directory, which a server need not end: some hundred
-	// thousand, which no benchmark makes.
+	// maxDirBytes bounds the names of a directory, because a server could send them without end. It allows several
+	// hundred thousand, more than any benchmark creates.
 	maxDirBytes = 16 << 20
 )
 
@@ -139,7 +138,7 @@ func (p *protoV3) mkdir(ctx context.Context, dir FileHandle, name string, mode u
 	return p.create(ctx, v3.ProcMkdir, args, dir, name)
 }
 
-// open looks the name up or creates it: NFSv3 knows no open files.
+// open looks up or creates the name: NFSv3 has no open files.
 func (p *protoV3) open(ctx context.Context, f *File, dir FileHandle, name string, how *creation) (err error) {
 	if how == nil {
 		f.handle, err = p.lookup(ctx, dir, name)
@@ -158,7 +157,7 @@ func (p *protoV3) open(ctx context.Context, f *File, dir FileHandle, name string
 
 func (p *protoV3) release(context.Context, *File) error { return nil }
 
-// create makes a call that creates a name, and returns its handle.
+// create sends a call that creates a name, and returns the new handle.
 func (p *protoV3) create(
 	ctx context.Context, procedure uint32, args xdr.Coded, dir FileHandle, name string,
 ) (FileHandle, error) {
@@ -181,8 +180,8 @@ func (p *protoV3) remove(ctx context.Context, dir FileHandle, name string, kind 
 	}
 	attempts, err := p.invoke(ctx, procedure, &v3.NameArgs{Dir: []byte(dir), Name: name}, new(v3.WccRes))
 	if IsStale(err) {
-		// NFS-Ganesha answers this where another client removes the same name at
-		// the same moment. Where the name is gone, that is what happened.
+		// NFS-Ganesha answers this if another client removes the same name at the
+		// same moment. If the name is gone, that is what happened.
 		if _, missing := p.lookup(ctx, dir, name); IsNotExist(missing) {
 			err = missing
 		}
@@ -205,7 +204,7 @@ func (p *protoV3) rename(ctx context.Context, dir FileHandle, from, to string) e
 	return err
 }
 
-// appendNames subtracts what the names take from left.
+// appendNames appends the names of entries, and subtracts their size from left.
 func appendNames(to []string, entries []v3.DirEntry, left *int) []string {
 	for _, e := range entries {
 		if e.Name != "." && e.Name != ".." {
@@ -216,7 +215,7 @@ func appendNames(to []string, entries []v3.DirEntry, left *int) []string {
 	return to
 }
 
-// readDir asks by READDIRPLUS, or by READDIR where the server has only that, or has no room for attributes.
+// readDir uses READDIRPLUS, or READDIR if the server lacks READDIRPLUS or has no room for attributes.
 func (p *protoV3) readDir(ctx context.Context, dir FileHandle) ([]string, error) {
 	missing := func(err error) bool {
 		refused, ok := errors.AsType[*rpc.RefusedError](err)

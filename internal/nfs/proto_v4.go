@@ -20,18 +20,18 @@ import (
 type protoV4 struct {
 	cfg       *Config
 	channels  []*channel
-	at        []*placeV4 // the first is where names are looked up
+	at        []*placeV4 // the first one is used for names
 	byChannel map[*channel]int
-	layouts   *layoutsV4 // nil but with pNFS
-	paths     sync.Map   // FileHandle of a directory to its path, where opens need it
-	warned    sync.Map   // *dataServer that a warning was about
-	began     time.Time  // mounting
-	local     []net.Addr // of the connections when mounting, for messages
+	layouts   *layoutsV4 // nil without pNFS
+	paths     sync.Map   // FileHandle of a directory to its path, if opens need it
+	warned    sync.Map   // each *dataServer with a warning
+	began     time.Time  // start of mounting
+	local     []net.Addr // addresses of the connections while mounting, for messages
 }
 
 func (p *protoV4) server() *serverV4 { return p.at[0].server }
 
-// rootAttrs are asked for when mounting.
+// rootAttrs returns the attributes that mounting requests.
 func rootAttrs(minor uint32) v4.Bitmap {
 	mask := v4.Bits(v4.AttrType, v4.AttrLeaseTime, v4.AttrMaxRead, v4.AttrMaxWrite)
 	if minor > 0 {
@@ -40,8 +40,7 @@ func rootAttrs(minor uint32) v4.Bitmap {
 	return mask
 }
 
-// mount walks to the export through the pseudo file system of each server: NFSv4 has no
-// MOUNT.
+// mount walks to the export through the pseudo file system of each server, because NFSv4 has no MOUNT.
 func (p *protoV4) mount(ctx context.Context) error {
 	for _, at := range p.at {
 		if err := at.mount(ctx, p.names()); err != nil {
@@ -91,17 +90,17 @@ func (p *protoV4) close(ctx context.Context) error {
 	if p.layouts != nil {
 		errs = append(errs, p.layouts.close(ctx))
 	}
-	for _, at := range slices.Backward(p.at) { // the client ID goes with the first
+	for _, at := range slices.Backward(p.at) { // closing the first destroys the client ID
 		errs = append(errs, at.server.close(ctx))
 	}
 	return errors.Join(errs...)
 }
 
-// unsaidBytes is a transfer that every server of NFSv4.0 takes.
+// unsaidBytes is a transfer size that every NFSv4.0 server accepts.
 const unsaidBytes = 32 << 10
 
-// info returns the limits of the file system. A server need not say what maxread and maxwrite are (RFC 8881 5.6); then
-// the session limits what is transferred.
+// info returns the limits of the file system. A server need not report maxread and maxwrite (RFC 8881 5.6); the
+// session then limits the transfer sizes.
 func (p *protoV4) info(context.Context, FileHandle) (FSInfo, error) {
 	s := p.server()
 	unsaid := uint64(unsaidBytes)
@@ -120,7 +119,7 @@ func (p *protoV4) info(context.Context, FileHandle) (FSInfo, error) {
 	}, nil
 }
 
-// offered is a limit of a server. One without any limit offers a number that is no size.
+// offered returns a server's limit. A server without a limit reports a number that is no size.
 func offered(limit uint64) uint32 {
 	const most = 1 << 31
 	return uint32(min(limit, most))
@@ -154,7 +153,7 @@ func (p *protoV4) attributes(ctx context.Context, file FileHandle, bits ...uint3
 	return get.Attrs, err
 }
 
-// setSize uses the anonymous state ID, as a client does that has not opened the file.
+// setSize uses the anonymous state ID, like a client that has not opened the file.
 func (p *protoV4) setSize(ctx context.Context, file FileHandle, sizeBytes uint64) error {
 	attrs := v4.Attrs{Mask: v4.Bits(v4.AttrSize), Size: sizeBytes}
 	return p.server().do(ctx, &v4.PutFH{Handle: []byte(file)}, &v4.SetAttr{Attrs: attrs})
@@ -191,8 +190,7 @@ func (p *protoV4) open(ctx context.Context, f *File, dir FileHandle, name string
 	return nil
 }
 
-// openAt opens the file at a server that does not share the opens of the first, where it
-// may have another handle.
+// openAt opens the file at a server that does not share the opens of the first server, and may use another handle.
 func (p *protoV4) openAt(ctx context.Context, at *placeV4, dir FileHandle, name string) (*openV4, error) {
 	path, ok := p.paths.Load(dir)
 	if !ok {
@@ -208,7 +206,7 @@ func (p *protoV4) openAt(ctx context.Context, at *placeV4, dir FileHandle, name 
 	return at.server.openFile(ctx, fh, name, nil)
 }
 
-// keep notes where a directory is.
+// keep records the path of a directory.
 func (p *protoV4) keep(dir, child FileHandle, name string) {
 	if path, ok := p.paths.Load(dir); ok && len(p.at) > 1 {
 		all := path.([]string) //nolint:errcheck,forcetypeassert // paths holds nothing else
@@ -258,8 +256,8 @@ func (p *protoV4) mkdir(ctx context.Context, dir FileHandle, name string, mode u
 	return FileHandle(fh.Handle), nil
 }
 
-// remove removes a name. NFSv4 has one operation for files and directories, so the kind is
-// looked at first: a name of ours may have become something else.
+// remove removes a name. NFSv4 has one operation for files and directories, so remove first checks the kind: the name
+// may refer to something else by now.
 func (p *protoV4) remove(ctx context.Context, dir FileHandle, name string, kind FileType) error {
 	fh, err := p.lookup(ctx, dir, name)
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/session"
 )
 
-// ServerStats is what a client knows of one NFSv4 server; compare Oracle's v$dnfs_servers.
-// Counts begin at Dial.
+// ServerStats holds the counts and properties of one NFSv4 server; compare Oracle's v$dnfs_servers. Counts begin at
+// Dial.
 type ServerStats struct {
-	// DataServer says that a layout leads to it, and not a path of Config.Channels.
+	// DataServer reports that a layout leads to the server, and not a path of Config.Channels.
 	DataServer bool
 	Version    bench.NFSVersion // NFSv40 or NFSv41
 	Addresses  []string
@@ -19,30 +19,30 @@ type ServerStats struct {
 	Scope      string
 	Trunking   bench.Trunking // empty with one address
 	Slots      int            // of each session
-	SlotsAsked int            // that the client asked for in each session
+	SlotsAsked int            // requested by the client for each session
 	Sessions   int
-	Slot       session.Stats // of READs and WRITEs of streams
+	Slot       session.Stats // for READs and WRITEs of streams
 	Lease      time.Duration
 
-	Recoveries   int64         // times that lost state was made again
-	RecoveryTime time.Duration // how long I/O may have waited for it
+	Recoveries   int64         // recoveries of lost state
+	RecoveryTime time.Duration // how long I/O may have waited for recovery
 	Callbacks    int64
 	Layouts      LayoutStats
 }
 
-// LayoutStats counts what became of layouts.
+// LayoutStats counts the outcomes of layouts.
 type LayoutStats struct {
-	// Type is the layout type that the file system offers: "files", or the name of one that
-	// this client does not speak. Empty without pNFS.
+	// Type is the file system's layout type: "files", or the name of one that this client does not support. Empty
+	// without pNFS.
 	Type string
 	// Granted and Recalled count layouts.
 	Granted, Recalled int64
-	// Fallbacks and FallbackBytes count the READs and WRITEs that went to the metadata server
-	// although pNFS was asked for.
+	// Fallbacks and FallbackBytes count the READs and WRITEs that went to the metadata server although pNFS was
+	// requested.
 	Fallbacks, FallbackBytes int64
 }
 
-// Servers returns what is known of each server; nil with NFSv3.
+// Servers returns the statistics of each server; nil with NFSv3.
 func (c *Client) Servers() []ServerStats {
 	p, ok := c.proto.(*protoV4)
 	if !ok {

@@ -14,28 +14,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reserved ports: servers export "secure" by default, which means that they
-// accept only clients with a port below 1024. Below 665 live well-known services.
+// Reserved ports: servers export "secure" by default and then accept only
+// clients with a port below 1024. Ports below 665 belong to well-known
+// services.
 const (
 	reservedFirst = 665
 	reservedCount = 1024 - reservedFirst
-	// reservedTries bounds the search for a port that is free.
+	// reservedTries bounds the search for a free port.
 	reservedTries = 32
 )
 
 const (
 	connectTimeout = 5 * time.Second
-	// A path that is cut shows only by silence. Probes after a second without
-	// traffic let stream.PathSilent tell it from a server that is merely slow,
-	// and end idle connections by themselves. TCP_USER_TIMEOUT would not do: it
-	// also ends connections to a server that leaves data unread for a while.
+	// Only silence shows that a path is cut. Probes after a second without traffic
+	// let stream.PathSilent distinguish it from a slow server, and end idle
+	// connections. TCP_USER_TIMEOUT is unsuitable: it also ends connections to a
+	// server that leaves data unread for a while.
 	keepAliveIdle     = time.Second
 	keepAliveInterval = time.Second
 	keepAliveCount    = 2
 )
 
-// dial connects to a port of path from local, from a reserved port if this
-// process may have one.
+// dial connects from local to a port of path, from a reserved port if this
+// process may use one.
 func dial(ctx context.Context, ch Channel, port int, dontRoute bool) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -70,8 +71,8 @@ func isPortTrouble(err error) bool {
 		(errors.Is(err, syscall.EADDRNOTAVAIL) && !isBadLocal(err))
 }
 
-// isBadLocal reports whether the local address itself does not exist, which the
-// kernel says when binding; at connecting the same code means a port in use.
+// isBadLocal reports whether the local address does not exist. The kernel
+// reports that on bind; on connect the same code means that the port is in use.
 func isBadLocal(err error) bool {
 	var sys *os.SyscallError
 	return errors.As(err, &sys) && sys.Syscall == "bind"
@@ -104,7 +105,7 @@ func dialFrom(ctx context.Context, ch Channel, port, localPort int, dontRoute bo
 	return nc, nil
 }
 
-// explainDial adds what the bare error of the kernel does not say.
+// explainDial adds an explanation to the bare error of the kernel.
 func explainDial(ch Channel, port int, err error) error {
 	what := fmt.Sprintf("connect to %s", net.JoinHostPort(ch.Path, strconv.Itoa(port)))
 	if ch.Local != "" {

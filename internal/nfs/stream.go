@@ -9,26 +9,26 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 )
 
-// Stream carries the I/O of one job over connections of its own, one for each
-// channel, and costs least for each operation; see package stream. Its counts
-// are part of Client.Channels.
+// Stream carries the I/O of one job over connections of its own, at least one
+// per channel, at the least cost per operation; see package stream.
+// Client.Channels includes its counts.
 type Stream struct {
 	*stream.Stream
 	c        *Client
 	channels []*channel // of the lanes
-	release  func()     // what the protocol keeps for it
+	release  func()     // releases the protocol's resources
 }
 
-// StreamConfig says what a Stream is for.
+// StreamConfig configures a Stream.
 type StreamConfig struct {
-	// Slots is how many I/Os may be outstanding, each of at most BlockBytes.
+	// Slots is the maximum number of outstanding I/Os, each of at most BlockBytes.
 	Slots      int
 	BlockBytes int64
-	// Connections is how many connections each channel gets; 1 if 0.
+	// Connections is the number of connections per channel; 1 if 0.
 	Connections int
 }
 
-// NewStream connects a Stream. One connection that succeeds is enough.
+// NewStream connects a Stream. One connection is enough.
 func (c *Client) NewStream(ctx context.Context, cfg StreamConfig) (*Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.MountTimeout)
 	defer cancel()
@@ -64,10 +64,10 @@ func (c *Client) NewStream(ctx context.Context, cfg StreamConfig) (*Stream, erro
 	return s, nil
 }
 
-// Path names the channel of a lane.
+// Path returns the name of a lane's channel.
 func (s *Stream) Path(lane int) string { return s.channels[lane].describe() }
 
-// Close ends the connections; the counts stay. A second Close does nothing.
+// Close ends the connections. The counts remain. A second Close does nothing.
 func (s *Stream) Close() error {
 	s.c.streamsMu.Lock()
 	defer s.c.streamsMu.Unlock()
@@ -85,7 +85,7 @@ func (s *Stream) Close() error {
 	return err
 }
 
-// withStreams adds what streams have carried over a channel.
+// withStreams adds the traffic of streams over a channel.
 func (c *Client) withStreams(ch *channel, s ChannelStats) ChannelStats {
 	c.streamsMu.Lock()
 	defer c.streamsMu.Unlock()

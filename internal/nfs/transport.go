@@ -13,35 +13,35 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 )
 
-// ErrTimeout says that a call got no answer within Config.CallTimeout.
+// ErrTimeout reports that a call got no answer within Config.CallTimeout.
 var ErrTimeout = stream.ErrTimeout
 
-// protocolTries is how often a call is repeated after the server sent something
-// that is not RPC: once may be bad luck of a dying server, always is a bad server.
+// protocolTries bounds the retries after the server sent something that is not RPC: once may be bad luck with a dying
+// server, always is a bad server.
 const protocolTries = 3
 
-// answerless is how long a call that moves no data may be without answer before its connection is replaced.
-// Such calls may be made again, and mounting must not wait for long.
+// answerless bounds the time without an answer to a call without data before its connection is replaced. Such calls
+// can be retried, and mounting must not wait for long.
 const answerless = 15 * time.Second
 
-// maxTick bounds how coarse the clock of the transport is.
+// maxTick bounds the resolution of the transport's clock.
 const maxTick = 250 * time.Millisecond
 
 // transport carries calls over all channels of a client.
 type transport struct {
 	channels []*channel
 	timeout  time.Duration
-	// patience is the same while the server answers that state is lost or being reclaimed.
+	// patience replaces the timeout while the server reports that state is lost or being reclaimed.
 	patience atomic.Int64 // ns
 	now      func() time.Time
-	// tickets are the calls that may be outstanding; nil does not limit them. A call that gets
-	// stream.ErrNoSlot waits for the slot of its ticket, and tells forget if it ends without answer.
+	// tickets limits the outstanding calls; nil = no limit. A call that gets stream.ErrNoSlot waits for the slot of its
+	// ticket, and calls forget if it ends without an answer.
 	tickets chan int
 	slots   []chan struct{}
 	forget  func(ticket int)
-	// giveBack is told of a call that is not sent now, although it may have a slot.
+	// giveBack is called for a call that is not sent now, although it may hold a slot.
 	giveBack func(ticket int)
-	turn     atomic.Uint32 // where the search for a channel begins
+	turn     atomic.Uint32 // start of the search for a channel
 	serial   atomic.Uint32 // of requests
 	clock    atomic.Int64  // coarse time in ns, cheap to read for each call
 
@@ -49,26 +49,26 @@ type transport struct {
 	changed chan struct{} // closed and replaced when a channel comes up
 
 	stop context.CancelFunc
-	ctx  context.Context // the life of the background goroutines
+	ctx  context.Context // ends with the transport; for background goroutines
 	wg   sync.WaitGroup
 }
 
-// op is one call on its way, with what is needed to make it again.
+// op is one call with the state needed to retry it.
 type op struct {
 	call rpc.Call
-	// part is what a READ or WRITE moves, and in any case which request this is: its ID is
-	// that of a ticket of the transport, its Serial changes with each new request.
+	// part is the data of a READ or WRITE. For every call it identifies the request: its ID is a ticket of the
+	// transport, and its Serial changes with each new request.
 	part stream.Part
-	// encode fills in the request; decode reads the results and says what follows.
+	// encode encodes the request, and decode reads the results and returns the next step.
 	encode func(o *op) error
 	decode func(o *op) stream.Results
 
 	results  stream.Results
 	conn     *rpc.Conn
 	ch       *channel
-	started  int64 // coarse clock when the call was made first
+	started  int64 // coarse time of the first attempt
 	attempts int   // connections tried
-	garbage  int   // of these, ended by a violation of the protocol
+	garbage  int   // attempts that ended with a protocol violation
 	free     bool  // it needs no ticket
 }
 
@@ -95,7 +95,7 @@ func (t *transport) close() {
 	t.wg.Wait()
 }
 
-// announce wakes everybody who waits for a live channel.
+// announce wakes all callers that wait for a live channel.
 func (t *transport) announce() {
 	t.mu.Lock()
 	close(t.changed)
@@ -103,7 +103,7 @@ func (t *transport) announce() {
 	t.mu.Unlock()
 }
 
-// monitor keeps the coarse clock and ends connections that stall.
+// monitor updates the coarse clock and ends stalled connections.
 func (t *transport) monitor() {
 	tick := time.NewTicker(max(min(maxTick, t.timeout/16), time.Millisecond))
 	defer tick.Stop()
@@ -129,8 +129,7 @@ func (t *transport) monitor() {
 	}
 }
 
-// do makes the call of o and returns its error. It makes the call again as long as the
-// server asks for it and there is time.
+// do makes the call of o and returns its error. It retries as long as the server asks for it and time remains.
 func (t *transport) do(ctx context.Context, o *op) error {
 	o.started = t.clock.Load()
 	if t.tickets == nil {
@@ -160,7 +159,7 @@ func (t *transport) repeat(ctx context.Context, o *op) error {
 			o.results = o.decode(o)
 			next, err = o.results.Next, o.results.Err
 		case !errors.Is(err, stream.ErrNotReady) || o.free:
-			return err // who recovers does not wait for recovery
+			return err // recovery does not wait for itself
 		}
 		limit := int64(t.timeout)
 		switch next {
@@ -177,13 +176,13 @@ func (t *transport) repeat(ctx context.Context, o *op) error {
 			if t.clock.Load()-o.started > limit {
 				return err
 			}
-			err = t.send(ctx, o) // the same request on another connection
+			err = t.send(ctx, o) // retransmit the same request on another connection
 			continue
 		}
 		if t.clock.Load()-o.started+int64(wait) > limit || !sleep(ctx, wait) {
 			return err
 		}
-		err = t.start(ctx, o) // the server remembers its reply to the old request
+		err = t.start(ctx, o) // the server would repeat its reply to the old request
 	}
 }
 
@@ -209,7 +208,7 @@ func (t *transport) start(ctx context.Context, o *op) error {
 	return err
 }
 
-// awaitSlot waits until a call that was not encoded may be. Its error is never stream.ErrNoSlot.
+// awaitSlot waits until a call without a slot may be encoded. Its error is never stream.ErrNoSlot.
 func (t *transport) awaitSlot(ctx context.Context, o *op) error {
 	timer := time.NewTimer(t.timeout - time.Duration(t.clock.Load()-o.started))
 	defer timer.Stop()
@@ -225,8 +224,8 @@ func (t *transport) awaitSlot(ctx context.Context, o *op) error {
 	}
 }
 
-// sleep returns false when ctx ends first. A tenth of disorder keeps many waiting calls from
-// coming back together.
+// sleep returns false if ctx ends first. It adds up to a tenth at random, so that many waiting calls do not return
+// together.
 func sleep(ctx context.Context, d time.Duration) bool {
 	if d > 0 {
 		d += rand.N(d/10 + 1)
@@ -241,8 +240,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// send sends the request of o and waits for its results, as often as that can help. Each
-// attempt has its own time on the watch of its connection.
+// send sends the request of o and waits for its results, and retries as long as that can help. The connection times
+// each attempt separately.
 func (t *transport) send(ctx context.Context, o *op) (err error) {
 	for lostBy := (*channel)(nil); ; lostBy = o.ch {
 		o.attempts++
@@ -262,7 +261,7 @@ func (t *transport) send(ctx context.Context, o *op) (err error) {
 	}
 }
 
-// mayRepeat returns nil if the call may be made again, else the final error.
+// mayRepeat returns nil if the call may be retried, or else the final error.
 func (t *transport) mayRepeat(o *op, err error) error {
 	switch {
 	case t.ctx.Err() != nil:
@@ -281,12 +280,12 @@ func (t *transport) mayRepeat(o *op, err error) error {
 	return nil
 }
 
-// pick returns the live channel with the fewest calls in flight, the next in turn
-// among equals. It waits for one while there is none.
+// pick returns the live channel with the fewest calls in flight, in turn among
+// equals. It waits if there is none.
 func (t *transport) pick(ctx context.Context, started int64) (*channel, *rpc.Conn, error) {
 	for {
-		// Take the signal before looking, or a channel that comes up in
-		// between would be missed.
+		// Take the signal before looking, so as not to miss a channel that comes up
+		// in between.
 		t.mu.Lock()
 		changed := t.changed
 		t.mu.Unlock()
@@ -329,7 +328,7 @@ func (t *transport) leastBusy() (best *channel, conn *rpc.Conn) {
 	return best, conn
 }
 
-// channelErrors joins why each channel is down.
+// channelErrors joins the reasons why the channels are down.
 func (t *transport) channelErrors() error {
 	var all []error
 	for _, ch := range t.channels {

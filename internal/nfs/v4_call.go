@@ -11,19 +11,18 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
-// callV4 is one compound that is made until it has an answer that ends it.
+// callV4 is one compound, retried until a final answer.
 type callV4 struct {
 	server *serverV4
 	ops    []v4.Operation
-	// before is called before each encoding: it fills in what recovery may change. It may
-	// return stream.ErrNotReady.
+	// before is called before each encoding. It sets values that recovery may change, and may return stream.ErrNotReady.
 	before func() error
-	// bare is without SEQUENCE.
+	// bare omits SEQUENCE.
 	bare bool
-	// own is a call of recovery itself: an answer that asks for recovery ends it.
+	// own marks a call of recovery itself: an answer that asks for recovery ends it.
 	own bool
-	// fixed says that recovery changes nothing in it: an answer that asks for other state ends
-	// it. So it is without before.
+	// fixed reports that recovery changes nothing in the call: an answer that asks for other state ends it. A call
+	// without before is also fixed.
 	fixed bool
 
 	status   v4.Status // of the last answer
@@ -33,13 +32,13 @@ type callV4 struct {
 	sequence v4.Sequence
 }
 
-// do makes a compound, in NFSv4.1 with SEQUENCE in front.
+// do makes a compound, with SEQUENCE in NFSv4.1.
 func (s *serverV4) do(ctx context.Context, ops ...v4.Operation) error {
 	_, err := s.call(ctx, &callV4{ops: ops})
 	return err
 }
 
-// own makes a compound that is part of recovery. mu is held.
+// own makes a compound as part of recovery. The caller holds mu.
 func (s *serverV4) own(ctx context.Context, ops ...v4.Operation) error {
 	_, err := s.call(ctx, &callV4{ops: ops, own: true, bare: s.minor == 0})
 	return err
@@ -51,8 +50,8 @@ func (s *serverV4) bare(ctx context.Context, ops ...v4.Operation) error {
 	return err
 }
 
-// call makes c. A change that took several attempts may have been executed before the last
-// one: the server does not remember the reply of a call whose session was lost.
+// call makes c. If a change took several attempts, the server may have executed an earlier one: it forgets the reply
+// of a call whose session is lost.
 func (s *serverV4) call(ctx context.Context, c *callV4) (attempts int, err error) {
 	c.server = s
 	o := &op{encode: c.encode, decode: c.decode}
@@ -120,7 +119,7 @@ func (c *callV4) decode(o *op) stream.Results {
 	return r
 }
 
-// next is that of the server, unless what it recovers changes nothing in c.
+// next returns the server's next step, unless recovery would change nothing in c.
 func (c *callV4) next(status v4.Status) stream.Next {
 	next := c.server.next(status, c.era)
 	if (c.fixed || c.before == nil) && next == stream.Recover && status != v4.ErrGrace {
@@ -129,8 +128,7 @@ func (c *callV4) next(status v4.Status) stream.Next {
 	return next
 }
 
-// next says what follows a status of an operation that was sent in an era, and begins recovery
-// where it is needed.
+// next returns the next step after the status of an operation that was sent in an era, and starts recovery if needed.
 func (s *serverV4) next(status v4.Status, era uint64) stream.Next {
 	switch status {
 	case v4.ErrDelay, v4.ErrLayoutTryLater, v4.ErrRecallConflict:
@@ -145,7 +143,7 @@ func (s *serverV4) next(status v4.Status, era uint64) stream.Next {
 	}
 }
 
-// session says what follows a reply because of the session that it came over.
+// session returns the next step that a reply requires because of its session.
 func (s *serverV4) session(
 	t *session.Table, id int, mark uint64, op v4.Op, status v4.Status, head *v4.SequenceHead,
 ) (stream.Next, error) {
@@ -162,7 +160,7 @@ func (s *serverV4) session(
 	return next, nil
 }
 
-// decodeCompound decodes the results of p. Byte slices in them alias results.
+// decodeCompound decodes the results of p. Decoded byte slices alias results.
 func decodeCompound(p *v4.Compound, results []byte) error {
 	d := xdr.NewDecoder(results)
 	_, err := p.DecodeReply(&d)

@@ -6,11 +6,11 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
-// maxReturns bounds how many delegations are returned at once because of recalls.
+// maxReturns bounds the concurrent returns of delegations because of recalls.
 const maxReturns = 16
 
-// serve answers a call of the server over the back channel (RFC 8881 section 20). It runs in
-// the goroutine that receives, so what takes time is done elsewhere.
+// serve answers a call of the server over the back channel (RFC 8881 section 20). It runs in the receiving goroutine,
+// so slow work is done elsewhere.
 func (s *serverV4) serve(message []byte) []byte {
 	d := xdr.NewDecoder(message)
 	var h rpc.CallHeader
@@ -39,7 +39,7 @@ func (s *serverV4) serve(message []byte) []byte {
 	return call.AppendReply(reply.Append(room), status, done)
 }
 
-// answer executes a callback and returns the status of the operation behind the first done.
+// answer executes a callback and returns the status of the operation after the first done ones.
 func (s *serverV4) answer(call *v4.CBCompound) (status v4.Status, done int) {
 	if call.Minor != 1 {
 		return v4.ErrMinorVersMismatch, 0
@@ -66,17 +66,17 @@ func (s *serverV4) callback(o v4.Operation) v4.Status {
 	case *v4.Unsupported:
 		return o.Status
 	case *v4.CBRecall:
-		// A recall that names what we never had is answered by the server's refusal.
+		// If a recall names a delegation that we never had, the server refuses its return.
 		if s.returns.Load() >= maxReturns {
 			return v4.ErrDelay
 		}
 		s.giveBack(append([]byte(nil), o.Handle...), o.StateID)
 		return v4.OK
 	case *v4.CBRecallAny:
-		return v4.OK // it need not be followed at once
+		return v4.OK // following it is optional
 	case *v4.CBRecallSlot:
-		// The session that has the back channel is that of control calls: no I/O uses its slots, and the next reply
-		// in it has the same target.
+		// Control calls use the session with the back channel: no I/O uses its slots, and the next reply in it has the same
+		// target.
 		return v4.OK
 	case *v4.CBNotifyDeviceID:
 		if s.changeDevices != nil {

@@ -10,16 +10,15 @@ import (
 )
 
 const (
-	// homeWait is how long a lost home path is waited for. After a restart of the server, the paths
-	// come back in any order: the next try to connect one may be backoffMax and a tenth of it away.
+	// homeWait bounds the wait for a lost home path. After a restart of the server, the paths return in any order: the
+	// next connection attempt may be backoffMax plus a tenth away.
 	homeWait = backoffMax + backoffMax/10 + time.Second/2
 	homeLook = 10 * time.Millisecond
 )
 
-// homeConn returns a connection of the path over which this client named itself the first
-// time, or nil while that is down. NFS-Ganesha keeps the clients that may reclaim their state
-// by the address that they came from, and refuses SETCLIENTID from another address with
-// CLID_INUSE: a client with several addresses has to come back over the same path. mu is held.
+// homeConn returns a connection of the path over which this client first identified itself, or nil while that path is
+// down. NFS-Ganesha identifies clients that may reclaim state by their address, and refuses SETCLIENTID from another
+// address with CLID_INUSE: a client with several addresses must return over the same path. The caller holds mu.
 func (s *serverV4) homeConn(ctx context.Context) *rpc.Conn {
 	if s.home == nil {
 		for _, ch := range s.channels {
@@ -41,7 +40,7 @@ func (s *serverV4) homeConn(ctx context.Context) *rpc.Conn {
 	return nil
 }
 
-// atHome makes a call that names this client. mu is held.
+// atHome makes a call that identifies this client. The caller holds mu.
 func (s *serverV4) atHome(ctx context.Context, operation v4.Operation) error {
 	if conn := s.homeConn(ctx); conn != nil {
 		err := s.over(ctx, conn, operation)
@@ -52,15 +51,15 @@ func (s *serverV4) atHome(ctx context.Context, operation v4.Operation) error {
 	return s.bare(ctx, operation)
 }
 
-// destroyClientID gives the client ID back. mu is held.
+// destroyClientID destroys the client ID. The caller holds mu.
 func (s *serverV4) destroyClientID(ctx context.Context) error {
 	destroy := &v4.DestroyClientID{ClientID: s.clientID.Load()}
 	err := s.bare(ctx, destroy)
 	if !errors.Is(err, v4.ErrClientIDBusy) {
 		return err
 	}
-	// A CREATE_SESSION whose caller gave up may have been executed. The same once more returns
-	// the session that it made (RFC 8881 section 18.36.4).
+	// The server may have executed a CREATE_SESSION whose caller gave up. Repeating it returns the session that it
+	// created (RFC 8881 section 18.36.4).
 	id := s.ids.at(s.who())
 	if err := id.turn.take(ctx); err != nil {
 		return err

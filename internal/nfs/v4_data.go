@@ -13,22 +13,22 @@ import (
 // dataV4 is the stream.Protocol of NFSv4.0 and NFSv4.1: [SEQUENCE,] PUTFH, READ or WRITE.
 type dataV4 struct {
 	lanes   []laneV4
-	layouts *layoutsV4 // of measured I/O with pNFS, else nil
+	layouts *layoutsV4 // of measured I/O with pNFS; otherwise nil
 }
 
-// laneV4 is where a lane leads to.
+// laneV4 is the destination of a lane.
 type laneV4 struct {
 	server *serverV4
 	table  *session.Table // nil with NFSv4.0
-	group  int            // above 0 at a data server
+	group  int            // above 0 for a data server
 	ds     *dataServer
-	opens  int // which of the opens of a file is good there
+	opens  int // index in the opens of a file
 }
 
-// fileV4 is the state of an open File: an open at each server that has its own.
+// fileV4 is the state of an open File: one open at each server with opens of its own.
 type fileV4 struct {
 	opens  []*openV4
-	layout *layoutV4 // nil but with pNFS
+	layout *layoutV4 // nil without pNFS
 }
 
 // inFlight is the bit of Part.Mark of a request that a data server has not answered.
@@ -42,18 +42,18 @@ func (v *dataV4) Append(b []byte, p *stream.Part) ([]byte, error) {
 	if err != nil && to.group > 0 {
 		f.fly(p, false)
 		if !errors.Is(err, stream.ErrNoSlot) {
-			// Whatever is missing, the metadata server knows better whether to wait for it.
+			// For any missing state, the metadata server decides whether to wait for it.
 			err = stream.ErrElsewhere
 		}
 	}
 	return out, err
 }
 
-// append appends the call of p to where a lane leads.
+// append appends the call of p for the destination of a lane.
 func (f *fileV4) append(b []byte, p *stream.Part, to *laneV4) ([]byte, error) {
 	o := f.opens[to.opens]
-	// In this order: a state ID that is newer than the generation is refused once in vain, an
-	// older one would have the new open taken for lost.
+	// The order matters: a state ID that is newer than the generation costs one refused call, but an older one would
+	// make the new open look lost.
 	generation := o.generation.Load()
 	id := o.state.Load()
 	if id == nil {
@@ -64,7 +64,7 @@ func (f *fileV4) append(b []byte, p *stream.Part, to *laneV4) ([]byte, error) {
 	}
 	handle, offset := o.handle, p.Offset()
 	if to.group > 0 {
-		// A recall takes the layout away and then waits for what is in flight.
+		// A recall removes the layout and then waits for requests in flight.
 		f.fly(p, true)
 		place, err := f.at(to.group, p)
 		if err != nil {
@@ -110,14 +110,14 @@ func (v *dataV4) Forget(p *stream.Part) {
 	}
 }
 
-// Move implements stream.Slotted. A session that does not reach to the other lane gets no more of the part.
+// Move implements stream.Slotted. A session that the other lane does not use drops the part.
 func (v *dataV4) Move(p *stream.Part, lane int) {
 	if v.lanes[p.Lane].table != v.lanes[lane].table {
 		v.Forget(p)
 	}
 }
 
-// at returns where a part is at a data server, if it is there.
+// at returns the place of a part at a data server, and an error if it is not there.
 func (f *fileV4) at(group int, p *stream.Part) (layout.Place, error) {
 	use := f.layout.use.Load()
 	if use == nil {
@@ -130,7 +130,7 @@ func (f *fileV4) at(group int, p *stream.Part) (layout.Place, error) {
 	return place, nil
 }
 
-// fly counts the requests at data servers that have no answer.
+// fly counts the unanswered requests at data servers.
 func (f *fileV4) fly(p *stream.Part, begins bool) {
 	if flies := p.Mark&inFlight != 0; flies != begins {
 		p.Mark ^= inFlight
@@ -142,8 +142,7 @@ func (f *fileV4) fly(p *stream.Part, begins bool) {
 	}
 }
 
-// isUnstable reports whether the metadata server has to write the data, because it is the one
-// that is asked to commit them.
+// isUnstable reports whether the metadata server must write the data, because COMMIT goes to it.
 func isUnstable(io *stream.IO) bool { return io.Write && io.Stable == stream.Unstable }
 
 // Lost implements stream.Router.
@@ -229,8 +228,7 @@ func (v *dataV4) Decode(d *xdr.Decoder, p *stream.Part) (r stream.Results) {
 	return r
 }
 
-// instead returns what follows in place of next: nobody has to wait for the session of a data
-// server.
+// instead returns the replacement for next: I/O need not wait for the session of a data server.
 func (to *laneV4) instead(next stream.Next) stream.Next {
 	if next == stream.Recover && to.group > 0 {
 		return stream.Elsewhere
@@ -238,7 +236,7 @@ func (to *laneV4) instead(next stream.Next) stream.Next {
 	return next
 }
 
-// count counts an I/O that went through the metadata server. l may be nil.
+// count counts an I/O through the metadata server. The receiver may be nil.
 func (l *layoutsV4) count(bytes int) {
 	if l != nil {
 		l.fallbacks.Add(1)
@@ -246,8 +244,8 @@ func (l *layoutsV4) count(bytes int) {
 	}
 }
 
-// fromDataServer says what follows the answer of a data server. Nothing that it refuses is an
-// error of the I/O: the metadata server is asked instead, and for another layout.
+// fromDataServer returns the next step after the answer of a data server. A refusal is no error of the I/O: the I/O
+// then goes to the metadata server, and the client requests another layout.
 func (f *fileV4) fromDataServer(r stream.Results, p *stream.Part, status v4.Status) stream.Results {
 	switch {
 	case status == v4.ErrDelay:
@@ -260,14 +258,14 @@ func (f *fileV4) fromDataServer(r stream.Results, p *stream.Part, status v4.Stat
 	case p.IO.Write:
 		f.layout.wrote(int64(p.Offset()) + int64(r.Count)) //nolint:gosec // offsets of files are below 2^63
 	case r.Count < p.Bytes():
-		// The end of what the data server holds, or a hole there: the metadata server knows
-		// where the file ends (RFC 8881 section 13.10).
+		// The data server's data ends here or has a hole; the metadata server knows the end of the file (RFC 8881 section
+		// 13.10).
 		r.Next = stream.Elsewhere
 	}
 	return r
 }
 
-// wrote notes how far the file was written through the layout.
+// wrote records how far the file was written through the layout.
 func (f *layoutV4) wrote(end int64) {
 	for {
 		old := f.written.Load()

@@ -22,35 +22,34 @@ type Cause string
 // Causes.
 const (
 	CauseVersion     Cause = "Version"     // the server does not speak this version of NFS
-	CauseExport      Cause = "Export"      // the path is not there, or is elsewhere
+	CauseExport      Cause = "Export"      // the path does not exist, or is on another server
 	CauseAccess      Cause = "Access"      // the server does not admit this client
-	CauseBusy        Cause = "Busy"        // the server asked to wait, for longer than there was time
+	CauseBusy        Cause = "Busy"        // the server asked to wait for longer than the time available
 	CauseResources   Cause = "Resources"   // the server gives fewer slots, sessions or clients than needed
 	CauseUnreachable Cause = "Unreachable" // nothing answers as NFSv4
 )
 
-// ExplainedError says why a server cannot be used, and what to do about it.
+// ExplainedError explains why a server cannot be used, and how to fix it.
 type ExplainedError struct {
 	Cause Cause
-	// Says is a clause for people, with the fix. Names that came from the server are quoted
-	// and cut in it.
+	// Says is a clause for users, with the fix. It quotes and shortens names from the server.
 	Says string
-	Err  error // as the server put it
+	Err  error // the server's error
 }
 
 func (e *ExplainedError) Error() string { return e.Says + ": " + e.Err.Error() }
 
-// Unwrap returns what the server said.
+// Unwrap returns the server's error.
 func (e *ExplainedError) Unwrap() error { return e.Err }
 
-// inquiry is a mount that failed. It asks the server for what an explanation needs.
+// inquiry explains a failed mount. It queries the server as needed.
 type inquiry struct {
 	cfg    *Config
-	server *serverV4  // nil: no client ID was made
+	server *serverV4  // nil: there was no client ID
 	names  []string   // the path of the export
 	local  []net.Addr // of the connections
 	waited time.Duration
-	lease  time.Duration // 0: not known
+	lease  time.Duration // 0: unknown
 	err    error
 }
 
@@ -62,8 +61,7 @@ type explanation struct {
 	ask      func(*inquiry, context.Context) string
 }
 
-// explanations has a row for each status that people meet when they mount. The first that
-// fits counts.
+// explanations has a row for each status that users meet when they mount. The first matching row counts.
 func explanations() []explanation {
 	return []explanation{
 		{statuses: []v4.Status{v4.ErrMinorVersMismatch}, cause: CauseVersion, ask: (*inquiry).minorVersion},
@@ -95,12 +93,12 @@ func explanations() []explanation {
 	}
 }
 
-// numericOwners says how servers are made to take owners as numbers (RFC 7530 section 5.9).
+// numericOwners is the advice for servers that must accept numeric owners (RFC 7530 section 5.9).
 const numericOwners = "Make it take owners as numbers (ONTAP: vserver nfs modify -vserver SVM -v4-numeric-ids " +
 	"enabled; Linux: nfs4_disable_idmapping=1 of the module nfsd; FlashBlade: set the owner of the file system's root " +
 	"over NFSv3)"
 
-// explained returns err with its explanation; as it is if nobody has one.
+// explained returns err with its explanation, or unchanged if there is none.
 func (q *inquiry) explained(ctx context.Context) error {
 	if _, already := errors.AsType[*ExplainedError](q.err); already {
 		return q.err
@@ -137,7 +135,7 @@ func (q *inquiry) as(cause Cause, says string) error {
 	return &ExplainedError{Cause: cause, Says: says, Err: q.err}
 }
 
-// version names what was asked of the server.
+// version returns the requested version.
 func (q *inquiry) version() string {
 	if q.cfg.Version == bench.PNFS {
 		return string(bench.NFSv41) // pNFS is a part of it
@@ -145,7 +143,7 @@ func (q *inquiry) version() string {
 	return string(q.cfg.Version)
 }
 
-// refused explains a refusal by RPC, which comes before NFS looks at the call.
+// refused explains a refusal by RPC, which precedes NFS.
 func (q *inquiry) refused(e *rpc.RefusedError) error {
 	switch {
 	case rpc.IsAuthError(e):
@@ -166,7 +164,7 @@ func (q *inquiry) refused(e *rpc.RefusedError) error {
 		enable(q.cfg.Version)))
 }
 
-// enable says how a version is enabled.
+// enable returns the advice for enabling a version.
 func enable(v bench.NFSVersion) string {
 	if v == bench.NFSv40 {
 		return "ONTAP: vserver nfs modify -vserver SVM -v4.0 enabled; FlashBlade: it has no NFSv4.0, use NFSv4.1; Linux: " +
@@ -176,7 +174,7 @@ func enable(v bench.NFSVersion) string {
 		"Linux: vers4.1=y under [nfsd] in /etc/nfs.conf, then restart nfs-server"
 }
 
-// minorVersion asks whether the server speaks the other minor version.
+// minorVersion checks whether the server supports the other minor version.
 func (q *inquiry) minorVersion(ctx context.Context) string {
 	other, minor := bench.NFSv41, uint32(1)
 	if q.cfg.Version != bench.NFSv40 {
@@ -192,8 +190,7 @@ func (q *inquiry) minorVersion(ctx context.Context) string {
 	return fmt.Sprintf("%s; enable it (%s), or use NFSv3", says, enable(q.cfg.Version))
 }
 
-// speaks tries a minor version over a connection of its own. asked says whether the server
-// answered.
+// speaks tries a minor version over a new connection. The result asked reports whether the server answered.
 func (q *inquiry) speaks(ctx context.Context, minor uint32) (yes, asked bool) {
 	for _, ch := range q.cfg.Channels {
 		conn, err := dialRPC(ctx, ch, q.cfg.NFSPort, *q.cfg)
@@ -206,7 +203,7 @@ func (q *inquiry) speaks(ctx context.Context, minor uint32) (yes, asked bool) {
 		if minor == 0 {
 			err = s.over(ctx, conn, &v4.PutRootFH{})
 		} else if err = s.over(ctx, conn, &x); err == nil {
-			_ = s.over(ctx, conn, &v4.DestroyClientID{ClientID: x.ClientID}) // it would expire
+			_ = s.over(ctx, conn, &v4.DestroyClientID{ClientID: x.ClientID}) // otherwise it would only expire
 		}
 		asked = err == nil || statusOf(err) != v4.OK
 		return asked && !errors.Is(err, v4.ErrMinorVersMismatch), asked
@@ -226,7 +223,7 @@ func (q *inquiry) access(context.Context) string {
 		"the NFS rules of the file system; Linux: /etc/exports)" + portAdvice(q.local)
 }
 
-// address names the client as export policies have it.
+// address returns the client's address as in export policies.
 func (q *inquiry) address() string {
 	var hosts []string
 	for _, local := range q.local {
@@ -240,7 +237,7 @@ func (q *inquiry) address() string {
 	return " (address " + strings.Join(hosts, ", ") + ")"
 }
 
-// portAdvice is for servers that may want a port that only root can have.
+// portAdvice returns the advice for servers that may require a reserved port.
 func portAdvice(local []net.Addr) string {
 	i := slices.IndexFunc(local, isHighPort)
 	if i < 0 {
@@ -270,7 +267,7 @@ func (q *inquiry) patience() string {
 	return text
 }
 
-// failed explains why a file was not opened or a directory not made.
+// failed explains why a file was not opened or a directory not created.
 func (p *protoV4) failed(ctx context.Context, dir FileHandle, began time.Time, err error) error {
 	switch statusOf(err) {
 	case v4.ErrAccess, v4.ErrPerm:
@@ -287,7 +284,7 @@ func (p *protoV4) failed(ctx context.Context, dir FileHandle, began time.Time, e
 	}
 }
 
-// denied says whose directory it is in which the user may not do something.
+// denied names the owner of the directory in which the user lacks permission.
 func (p *protoV4) denied(ctx context.Context, dir FileHandle, err error) error {
 	a, asked := p.attributes(ctx, dir, v4.AttrMode, v4.AttrOwner, v4.AttrOwnerGroup)
 	if asked != nil {
@@ -302,7 +299,7 @@ func (p *protoV4) denied(ctx context.Context, dir FileHandle, err error) error {
 		"nobody", err, numericOwners)
 }
 
-// isNobody reports whether a server shows this owner in place of one that it cannot name.
+// isNobody reports whether a server uses this owner for one that it cannot name.
 func isNobody(owner string) bool {
 	name, _, _ := strings.Cut(strings.ToLower(owner), "@")
 	return slices.Contains([]string{"nobody", "nogroup", "nfsnobody", "65534", "4294967294"}, name)
@@ -321,7 +318,7 @@ func tooFewSessions(err error) error {
 		"no setting; Linux: memory of the server)"}
 }
 
-// warnLayouts says at once why pNFS will move no byte, although the mount succeeds.
+// warnLayouts warns early if pNFS will carry no data although the mount succeeds.
 func (p *protoV4) warnLayouts() {
 	if p.layouts.wanted {
 		return
@@ -335,7 +332,7 @@ func (p *protoV4) warnLayouts() {
 			"disabled; FlashBlade has no pNFS, and the NFS server of Linux has no files layouts: use NFSv4.1")
 }
 
-// warnServers says that the paths lead to servers that share nothing.
+// warnServers warns that the paths lead to servers that share nothing.
 func (p *protoV4) warnServers(groups [][]*channel) {
 	var all []string
 	for _, channels := range groups {
@@ -345,7 +342,7 @@ func (p *protoV4) warnServers(groups [][]*channel) {
 		"and all must serve the same files", "servers", strings.Join(all, " | "))
 }
 
-// warnDataServer says once that the data of a layout cannot go where it leads.
+// warnDataServer warns once that the data of a layout cannot use its data server.
 func (p *protoV4) warnDataServer(ds *dataServer) {
 	if ds.started.Load() {
 		return

@@ -11,22 +11,21 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 )
 
-// Bounds of the search for an export. A server that makes up directories without end costs
-// this much and no more.
+// Bounds of the search for an export, also for a server that generates directories without end.
 const (
 	findTimeout     = 10 * time.Second
-	findDirectories = 200 // that are read
+	findDirectories = 200 // directories to read
 	findLevels      = 5   // below the pseudo root
 	findPages       = 8   // READDIRs of one directory
-	findNames       = 4   // that are told
+	findNames       = 4   // names in a message
 	quotedBytes     = 160 // of a name or path in a message
-	maxComponents   = 64  // of a path that are looked up one by one
+	maxComponents   = 64  // components of a path that are looked up one by one
 )
 
-// errNoDirectory says that the export is a file.
+// errNoDirectory reports that the export is a file.
 var errNoDirectory = fmt.Errorf("the path does not lead to a directory: %w", v4.ErrNotDir)
 
-// quoted makes a name of a server fit for a message.
+// quoted quotes and shortens a name from a server for a message.
 func quoted(name string) string {
 	if len(name) > quotedBytes {
 		name = name[:quotedBytes] + "..."
@@ -44,7 +43,7 @@ func quotedPaths(paths [][]string) string {
 	return strings.Join(all, ", ")
 }
 
-// lookupAll returns the operations that make the directory at a path the current one.
+// lookupAll returns the operations that make the directory at a path the current file handle.
 func lookupAll(names []string) []v4.Operation {
 	ops := []v4.Operation{&v4.PutRootFH{}}
 	for _, name := range names {
@@ -53,7 +52,7 @@ func lookupAll(names []string) []v4.Operation {
 	return ops
 }
 
-// path explains an export that the pseudo file system does not have.
+// path explains an export that is missing from the pseudo file system.
 func (q *inquiry) path(ctx context.Context) string {
 	spelling := ". NFSv4 counts paths from the root of its pseudo file system (ONTAP: the junction path of the volume; " +
 		"FlashBlade: / and the name of the file system; Linux: below the export with fsid=0, which itself is /; " +
@@ -77,7 +76,7 @@ func (q *inquiry) path(ctx context.Context) string {
 	return says
 }
 
-// result says what was found.
+// result describes the findings.
 func (f *finder) result() string {
 	switch {
 	case len(f.found) == 1:
@@ -94,7 +93,7 @@ func (f *finder) result() string {
 	return says
 }
 
-// readOnly explains that nothing can be made in the directory that was mounted.
+// readOnly explains why nothing can be created in the mounted directory.
 func (q *inquiry) readOnly(ctx context.Context) string {
 	says := quotedPath(q.names) + " is read-only: its export policy allows no writing (ONTAP: -rwrule; FlashBlade: rw " +
 		"in the NFS rule; Linux: rw in /etc/exports), or it belongs to the pseudo file system, above the exports"
@@ -108,7 +107,7 @@ func (q *inquiry) readOnly(ctx context.Context) string {
 	return says + f.result()
 }
 
-// missing says where the path ends.
+// missing returns where the path ends.
 func (q *inquiry) missing(ctx context.Context) string {
 	for i := range q.names[:min(len(q.names), maxComponents)] {
 		err := q.server.do(ctx, lookupAll(q.names[:i+1])...)
@@ -132,14 +131,13 @@ type finder struct {
 	want   []string
 
 	found   [][]string // directories that may be the export, at most findNames
-	exports [][]string // where other file systems begin, at most findNames
-	more    bool       // there are more of these
-	score   int        // how many components at the end found has in common with want
+	exports [][]string // roots of other file systems, at most findNames
+	more    bool       // there are more exports
+	score   int        // number of trailing components that found shares with want
 }
 
-// search first takes components off the front of the path, which finds exports below a
-// root that is exported itself. Then it reads the directories from the root on, the upper
-// levels first.
+// search first removes leading components of the path, which finds exports below a root that is itself exported. Then
+// it reads the directories from the root down, level by level.
 func (f *finder) search(ctx context.Context) {
 	for i := 1; i < min(len(f.want), maxComponents); i++ {
 		get := v4.GetAttr{Request: v4.Bits(v4.AttrType)}
@@ -164,13 +162,13 @@ func (f *finder) search(ctx context.Context) {
 	}
 }
 
-// findDir is a directory, with the file system that it is in.
+// findDir is a directory and its file system.
 type findDir struct {
 	path []string
 	fs   v4.FSID
 }
 
-// read returns the directories in a directory, and keeps what may be meant.
+// read returns the directories in a directory, and records candidates.
 func (f *finder) read(ctx context.Context, dir findDir) (dirs []findDir) {
 	get := v4.GetAttr{Request: v4.Bits(v4.AttrFSID)}
 	read := v4.ReadDir{
@@ -198,8 +196,7 @@ func (f *finder) read(ctx context.Context, dir findDir) (dirs []findDir) {
 	return dirs
 }
 
-// directoryOf returns the directory that an entry names; false: it is none that a path could
-// lead to.
+// directoryOf returns the directory of an entry; false if no path can lead to it.
 func directoryOf(e *v4.DirEntry, above []string) (findDir, bool) {
 	if e.Name == "" || e.Name == "." || e.Name == ".." || strings.ContainsAny(e.Name, "/\x00") {
 		return findDir{}, false
@@ -211,7 +208,7 @@ func directoryOf(e *v4.DirEntry, above []string) (findDir, bool) {
 	return findDir{path: append(slices.Clone(above), e.Name), fs: a.FSID}, true
 }
 
-// consider keeps a directory if it may be the export, or if a file system begins there.
+// consider records a directory if it may be the export or the root of a file system.
 func (f *finder) consider(d, above findDir) {
 	same := 0
 	for same < min(len(d.path), len(f.want)) &&
@@ -232,7 +229,7 @@ func (f *finder) consider(d, above findDir) {
 	}
 }
 
-// referral asks where a file system is that the server does not have (RFC 8881 section 11.16).
+// referral asks for the location of a file system that is on another server (RFC 8881 section 11.16).
 func (q *inquiry) referral(ctx context.Context) string {
 	const says = "the server refers to another one for this path, and this client follows no referrals"
 	const fix = " (ONTAP: -v4.0-referrals and -v4.1-referrals of 'vserver nfs modify' switch referrals off; FlashBlade " +
@@ -247,8 +244,8 @@ func (q *inquiry) referral(ctx context.Context) string {
 	return says + "; use " + where + " instead" + fix
 }
 
-// locations asks for fs_locations at the end of the path, and else further up: the
-// directory that is elsewhere is the only one that answers.
+// locations requests fs_locations at the end of the path, and then further up: only the directory that is on another
+// server answers.
 func (q *inquiry) locations(ctx context.Context) string {
 	names := q.names[:min(len(q.names), maxComponents)]
 	for i := len(names); i >= 0; i-- {
@@ -266,7 +263,7 @@ func (q *inquiry) locations(ctx context.Context) string {
 	return ""
 }
 
-// placesOf names servers and paths.
+// placesOf formats servers and paths.
 func placesOf(locations []v4.FSLocation, rest []string) string {
 	var all []string
 	for _, at := range locations {

@@ -19,28 +19,26 @@ import (
 )
 
 const (
-	// layoutBytes is how much of a layout or of a device is asked for.
+	// layoutBytes bounds the requested size of a layout or of a device.
 	layoutBytes = 64 << 10
-	// layoutPause is how many of Config.LayoutRetry pass at most between two tries.
+	// layoutPause is the maximum number of Config.LayoutRetry intervals between two requests.
 	layoutPause = 31
-	// layoutTimeout bounds the wait for one layout: I/O goes on through the metadata server.
+	// layoutTimeout bounds the wait for one layout: I/O continues through the metadata server.
 	layoutTimeout = 5 * time.Second
-	// maxDataServers bounds how many data servers a client connects to.
+	// maxDataServers bounds the data servers that a client connects to.
 	maxDataServers = 64
-	// maxDataPaths bounds how many addresses of a data server are used: each is a connection of
-	// each stream.
+	// maxDataPaths bounds the addresses used of a data server: each needs a connection in each stream.
 	maxDataPaths = 8
-	// maxParts bounds how many parts a stream may have outstanding because of stripes.
+	// maxParts bounds the outstanding parts of a stream with stripes.
 	maxParts = 4096
 )
 
-// layoutsV4 are the files layouts of a client and the data servers that they lead to (RFC
-// 8881 chapters 12 and 13).
+// layoutsV4 holds the files layouts of a client and their data servers (RFC 8881 chapters 12 and 13).
 type layoutsV4 struct {
 	cfg    *Config
 	mds    *serverV4
 	wanted bool   // the file system offers files layouts
-	kind   string // the layout type that it offers, in words
+	kind   string // name of the offered layout type
 
 	mu      sync.Mutex
 	closed  bool
@@ -48,8 +46,8 @@ type layoutsV4 struct {
 	servers []*dataServer
 	devices map[v4.DeviceID]*deviceV4
 	changes int // counts the notifications of changed devices
-	// returning counts the recalls of more than a file whose last LAYOUTRETURN is not answered.
-	// Nothing is asked for meanwhile: that call returns all layouts, new ones included.
+	// returning counts the recalls of more than one file that still wait for the answer to their last LAYOUTRETURN. No
+	// layouts are requested meanwhile: that call returns all layouts, including new ones.
 	returning int
 
 	life context.Context // until close
@@ -61,35 +59,33 @@ type layoutsV4 struct {
 	granted, recalled, fallbacks, fallbackBytes atomic.Int64
 }
 
-// layoutV4 is the layout of one file. Files with the same handle share it, as they do at
-// the server.
+// layoutV4 is the layout of one file. Files with the same handle share it, as at the server.
 type layoutV4 struct {
 	all    *layoutsV4
 	handle []byte
 
-	// turn is held while the layout is asked for, committed or returned, which takes as long as
-	// the server does.
+	// turn is held while the layout is requested, committed or returned, for as long as the server takes.
 	turn sync.Mutex
 
 	// Guarded by mu of all.
 	opens   []*openV4  // of the open Files
-	id      v4.StateID // of the layout; zero while the server has given none
-	onExit  bool       // the server takes it back when the file is closed
+	id      v4.StateID // of the layout; zero if the server has given none
+	onExit  bool       // the server takes the layout back when the file is closed
 	asking  bool       // LAYOUTGET is under way
 	recalls int
-	pause   int // how many turns of keep come between two tries
-	skip    int // of these, those still to come
+	pause   int // turns of keep between two requests
+	skip    int // remaining turns of pause
 
-	use     atomic.Pointer[striped] // nil: go through the metadata server
-	flight  atomic.Int64            // requests at data servers without answer
-	written atomic.Int64            // the end of what was written through it since the last LAYOUTCOMMIT
-	told    atomic.Int64            // the same until then
+	use     atomic.Pointer[striped] // nil: use the metadata server
+	flight  atomic.Int64            // unanswered requests at data servers
+	written atomic.Int64            // end of the data written through the layout since the last LAYOUTCOMMIT
+	told    atomic.Int64            // end of the data at the last LAYOUTCOMMIT
 }
 
-// striped is a layout with the data servers that it leads to. It does not change.
+// striped is a layout with its data servers. It is immutable.
 type striped struct {
 	*layout.Layout
-	groups [][]int // by segment and data server: the group of lanes
+	groups [][]int // group of lanes, by segment and data server
 }
 
 // deviceV4 is a device with its data servers.
@@ -98,17 +94,17 @@ type deviceV4 struct {
 	groups []int
 }
 
-// dataServer is one data server. Its group of lanes is its place in layoutsV4.servers and
-// one: group 0 is the metadata server.
+// dataServer is one data server. Its group of lanes is its index in layoutsV4.servers plus one: group 0 is the
+// metadata server.
 type dataServer struct {
 	server *serverV4
 	key    string
 
-	mu      sync.Mutex // held while it is started
+	mu      sync.Mutex // held during the start
 	started atomic.Bool
 }
 
-// newLayouts reads what the file system offers and starts to keep layouts.
+// newLayouts reads the layout types of the file system and starts keep.
 func newLayouts(cfg *Config, mds *serverV4, offered []uint32) *layoutsV4 {
 	life, stop := context.WithCancel(context.Background())
 	l := &layoutsV4{
@@ -130,8 +126,7 @@ func newLayouts(cfg *Config, mds *serverV4, offered []uint32) *layoutsV4 {
 	return l
 }
 
-// keep asks again for the layouts that were lost, recalled or refused, and tells the metadata
-// server of files that have grown.
+// keep requests lost, recalled and refused layouts again, and commits files that have grown to the metadata server.
 func (l *layoutsV4) keep() {
 	tick := time.NewTicker(l.cfg.LayoutRetry)
 	defer tick.Stop()
@@ -160,16 +155,15 @@ func (l *layoutsV4) keep() {
 	}
 }
 
-// within bounds calls that nobody waits for. What is under way at close may end: the server
-// would keep a layout that this client does not know.
+// within returns a context for background calls. Calls under way at close may finish: the server would otherwise keep
+// a layout that this client does not know.
 func (l *layoutsV4) within(d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	context.AfterFunc(l.life, func() { l.mds.cancelInSilence(ctx, cancel) })
 	return ctx, cancel
 }
 
-// due reports whether a file without a layout is to ask for one in this turn of keep. One
-// that is refused waits longer each time.
+// due reports whether a file without a layout requests one in this turn of keep. After each refusal it waits longer.
 func (f *layoutV4) due() bool {
 	f.all.mu.Lock()
 	defer f.all.mu.Unlock()
@@ -185,8 +179,7 @@ func (f *layoutV4) due() bool {
 	return true
 }
 
-// close returns all layouts and ends the connections to data servers. The metadata server is
-// still there.
+// close returns all layouts and ends the connections to data servers. The connection to the metadata server stays.
 func (l *layoutsV4) close(ctx context.Context) error {
 	l.mu.Lock()
 	files, servers := l.byFile, l.servers
@@ -200,10 +193,10 @@ func (l *layoutsV4) close(ctx context.Context) error {
 		errs = append(errs, l.giveBack(heard, f))
 	}
 	stop()
-	// What is left of the time is the metadata server's.
+	// The rest of the time belongs to the metadata server.
 	ctx, cancel := context.WithTimeout(ctx, farewellTimeout/2)
 	defer cancel()
-	// A client ID that several have goes with the last of them.
+	// The last server that shares a client ID destroys it, so close that one last.
 	for _, shares := range []bool{true, false} {
 		errs = append(errs, closeAll(ctx, servers, shares))
 	}
@@ -222,8 +215,7 @@ func closeAll(ctx context.Context, servers []*dataServer, shares bool) error {
 	return errors.Join(errs...)
 }
 
-// attach gives an open file its layout, if it can be had now. Without one, I/O goes through
-// the metadata server until there is one.
+// attach gives an open file its layout, if it is available now. Until then, I/O goes through the metadata server.
 func (l *layoutsV4) attach(ctx context.Context, o *openV4) *layoutV4 {
 	l.mu.Lock()
 	f := l.byFile[string(o.handle)]
@@ -244,7 +236,7 @@ func (l *layoutsV4) attach(ctx context.Context, o *openV4) *layoutV4 {
 	return f
 }
 
-// detach is the counterpart of attach. The file is closed after it.
+// detach is the counterpart of attach. The caller closes the file after it.
 func (l *layoutsV4) detach(ctx context.Context, f *layoutV4, o *openV4) error {
 	l.mu.Lock()
 	f.opens = slices.DeleteFunc(f.opens, func(other *openV4) bool { return other == o })
@@ -259,7 +251,7 @@ func (l *layoutsV4) detach(ctx context.Context, f *layoutV4, o *openV4) error {
 	return l.giveBack(ctx, f)
 }
 
-// giveBack commits what was written through a layout and returns it.
+// giveBack commits the data written through a layout, and returns the layout.
 func (l *layoutsV4) giveBack(ctx context.Context, f *layoutV4) error {
 	f.turn.Lock()
 	defer f.turn.Unlock()
@@ -280,7 +272,7 @@ func (l *layoutsV4) giveBack(ctx context.Context, f *layoutV4) error {
 	}))
 }
 
-// tell commits if the file has grown: others see its size by that only.
+// tell commits if the file has grown: otherwise other clients do not see the new size.
 func (l *layoutsV4) tell(ctx context.Context, f *layoutV4) error {
 	if f.written.Load() <= f.told.Load() {
 		return nil
@@ -296,8 +288,8 @@ func (l *layoutsV4) tell(ctx context.Context, f *layoutV4) error {
 	return l.commit(ctx, f, id)
 }
 
-// commit tells the metadata server how far the file was written at data servers (RFC 8881
-// section 18.42). The turn of f is held.
+// commit tells the metadata server the end of the data written at data servers (RFC 8881 section 18.42). The caller
+// holds the turn of f.
 func (l *layoutsV4) commit(ctx context.Context, f *layoutV4, id v4.StateID) error {
 	end := f.written.Swap(0)
 	if end == 0 {
@@ -307,14 +299,14 @@ func (l *layoutsV4) commit(ctx context.Context, f *layoutV4, id v4.StateID) erro
 		Length: uint64(end), StateID: id, HasLastWrite: true, LastWrite: uint64(end - 1), Type: v4.LayoutFiles,
 	})
 	if err != nil {
-		f.wrote(end) // with the next layout
+		f.wrote(end) // to be committed with the next layout
 		return fmt.Errorf("commit a layout: %w", err)
 	}
 	f.told.Store(max(end, f.told.Load()))
 	return nil
 }
 
-// get asks for the layout of a file, unless it has one: of all of it, for reading and writing.
+// get requests the layout of the whole file, for reading and writing, unless the file has one.
 func (l *layoutsV4) get(ctx context.Context, f *layoutV4) error {
 	f.turn.Lock()
 	defer f.turn.Unlock()
@@ -347,7 +339,7 @@ func (l *layoutsV4) changesSoFar() int {
 	return l.changes
 }
 
-// ask makes LAYOUTGET. recalls is how many recalls had come when it was answered.
+// ask sends LAYOUTGET. The result recalls is the number of recalls before the answer.
 func (l *layoutsV4) ask(ctx context.Context, f *layoutV4) (ask *v4.LayoutGet, recalls int, err error) {
 	ask = &v4.LayoutGet{
 		Type: v4.LayoutFiles, IOMode: v4.IOModeReadWrite, Length: v4.ToEnd, MinLength: 1, MaxCount: layoutBytes,
@@ -372,7 +364,7 @@ func (l *layoutsV4) ask(ctx context.Context, f *layoutV4) (ask *v4.LayoutGet, re
 		}
 		again := err != nil && ask.StateID == f.id && isLostState(err)
 		if again {
-			f.id = v4.StateID{} // the layout is gone: begin with the open
+			f.id = v4.StateID{} // the layout is lost: begin again with the open
 		}
 		l.mu.Unlock()
 		if !again {
@@ -382,8 +374,8 @@ func (l *layoutsV4) ask(ctx context.Context, f *layoutV4) (ask *v4.LayoutGet, re
 	return ask, recalls, err
 }
 
-// stateID returns what LAYOUTGET is asked with: the layout, or at first an open (RFC 8881
-// section 12.5.2). mu of all is held.
+// stateID returns the state ID for LAYOUTGET: that of the layout, or at first that of an open (RFC 8881 section
+// 12.5.2). The caller holds mu of all.
 func (f *layoutV4) stateID() (v4.StateID, error) {
 	if f.id != (v4.StateID{}) {
 		return f.id, nil
@@ -402,7 +394,7 @@ func (f *layoutV4) stateID() (v4.StateID, error) {
 
 var errNotOpen = errors.New("the file is not open at the metadata server any more")
 
-// isLostState reports whether err says that a state ID is not good any more.
+// isLostState reports whether err says that a state ID is no longer valid.
 func isLostState(err error) bool {
 	switch statusOf(err) {
 	case v4.ErrBadStateID, v4.ErrOldStateID, v4.ErrStaleStateID, v4.ErrAdminRevoked, v4.ErrDelegRevoked, v4.ErrExpired:
@@ -412,7 +404,7 @@ func isLostState(err error) bool {
 	}
 }
 
-// stripe makes a layout of what LAYOUTGET gave.
+// stripe builds a layout from the segments of LAYOUTGET.
 func (l *layoutsV4) stripe(ctx context.Context, segments []v4.Segment) (*striped, error) {
 	out := &striped{}
 	var all []layout.Segment
@@ -449,7 +441,7 @@ func (l *layoutsV4) stripe(ctx context.Context, segments []v4.Segment) (*striped
 	return out, nil
 }
 
-// device asks for the addresses of a device, once.
+// device returns a device with its addresses, and requests it if it is unknown.
 func (l *layoutsV4) device(ctx context.Context, id v4.DeviceID) (*deviceV4, error) {
 	l.mu.Lock()
 	known, changes := l.devices[id], l.changes
@@ -494,8 +486,8 @@ func layoutTypeError(kind uint32) error {
 	return fmt.Errorf("the layout type is %s, not %s", layout.TypeName(kind), layout.TypeName(v4.LayoutFiles))
 }
 
-// dataServer returns the group of the data server with these addresses, and connects to it if
-// it is new. One that does not answer is tried again by the streams.
+// dataServer returns the group of the data server with these addresses, and connects to a new server. If a server
+// does not answer, the streams retry.
 func (l *layoutsV4) dataServer(ctx context.Context, addresses []layout.NetAddr) (group int, err error) {
 	var reach []netip.AddrPort
 	var errs []error
@@ -513,7 +505,7 @@ func (l *layoutsV4) dataServer(ctx context.Context, addresses []layout.NetAddr) 
 	if len(reach) == 0 {
 		return 0, fmt.Errorf("a data server has no address that this client can use: %w", errors.Join(errs...))
 	}
-	slices.SortFunc(reach, netip.AddrPort.Compare) // servers need not keep an order
+	slices.SortFunc(reach, netip.AddrPort.Compare) // servers may change the order
 	key := fmt.Sprint(reach)
 	l.mu.Lock()
 	i := slices.IndexFunc(l.servers, func(ds *dataServer) bool { return ds.key == key })
@@ -534,8 +526,8 @@ func (l *layoutsV4) dataServer(ctx context.Context, addresses []layout.NetAddr) 
 	return i + 1, nil
 }
 
-// mayReach refuses addresses that mean something else on each host, unless the metadata server
-// is reached by one of the same kind.
+// mayReach refuses addresses that mean something different on each host, unless the metadata server has an address of
+// the same kind.
 func (l *layoutsV4) mayReach(ip netip.Addr) error {
 	for _, kind := range []struct {
 		is   func(netip.Addr) bool
@@ -551,8 +543,7 @@ func (l *layoutsV4) mayReach(ip netip.Addr) error {
 	return nil
 }
 
-// from reports whether this side of the channel has an address of a kind, and thus the other
-// side, too.
+// from reports whether the local address of the channel, and thus the remote one, is of a kind.
 func (ch *channel) from(is func(netip.Addr) bool) bool {
 	local := ch.local.Load()
 	if local == nil {
@@ -571,17 +562,17 @@ func (l *layoutsV4) newDataServer(key string, reach []netip.AddrPort) *dataServe
 		})
 	}
 	cfg := *l.cfg
-	// What is beside I/O, such as making sessions, may not keep streams waiting.
+	// Calls besides I/O, such as the creation of sessions, must not delay streams.
 	cfg.CallTimeout = min(cfg.CallTimeout, layoutTimeout)
 	s := newServerV4(&cfg, 1, v4.ExchangeUsePNFSDS, channels)
 	s.lease.Store(l.mds.lease.Load())
-	// The same client in the eyes of both, because the stateids are those of the metadata
-	// server (RFC 8881 section 13.1).
+	// Both servers must see the same client, because the state IDs come from the metadata server (RFC 8881 section
+	// 13.1).
 	s.owner, s.verifier, s.ids = l.mds.owner, l.mds.verifier, l.mds.ids
 	return &dataServer{server: s, key: key}
 }
 
-// start connects and makes client ID and sessions, unless that has been done.
+// start connects the data server and creates client ID and sessions, unless it is started.
 func (l *layoutsV4) start(ctx context.Context, ds *dataServer) error {
 	if ds.started.Load() {
 		return nil
@@ -599,7 +590,7 @@ func (l *layoutsV4) start(ctx context.Context, ds *dataServer) error {
 	if err := ds.server.start(ctx); err != nil {
 		return err
 	}
-	// One program may be several servers, and a client ID may be good at several addresses.
+	// One program may be several servers, and several addresses may share a client ID.
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ds.server.shares = ds.server.sameClient(l.mds)
@@ -610,18 +601,17 @@ func (l *layoutsV4) start(ctx context.Context, ds *dataServer) error {
 	return nil
 }
 
-// drop stops the use of a layout: new I/O goes through the metadata server until there is
-// another.
+// drop stops the use of a layout: new I/O goes through the metadata server until there is another layout.
 func (f *layoutV4) drop() { f.use.Store(nil) }
 
-// sameClient reports whether two have one client ID at one server.
+// sameClient reports whether two serverV4 have the same client ID at the same server.
 func (s *serverV4) sameClient(other *serverV4) bool {
 	a, b := s.who(), other.who()
 	return s.clientID.Load() == other.clientID.Load() && a.major == b.major && a.scope == b.scope
 }
 
-// recall takes layouts back because the metadata server asks for them. What is in flight ends
-// first, because a data server may refuse it afterwards.
+// recall returns layouts because the metadata server recalls them. It first waits for requests in flight, because a
+// data server may refuse them afterwards.
 func (l *layoutsV4) recall(call *v4.CBLayoutRecall) v4.Status {
 	var gone []*layoutV4
 	l.mu.Lock()
@@ -630,7 +620,7 @@ func (l *layoutsV4) recall(call *v4.CBLayoutRecall) v4.Status {
 		switch {
 		case call.Type != v4.LayoutFiles || call.Extent == v4.LayoutOfFile && string(call.Handle) != string(f.handle):
 		case f.asking:
-			// It may be what is on its way here (RFC 8881 section 12.5.5.2).
+			// The recalled layout may be the one that is being requested (RFC 8881 section 12.5.5.2).
 			return v4.ErrDelay
 		case f.id != v4.StateID{}:
 			gone = append(gone, f)
@@ -676,7 +666,7 @@ func (l *layoutsV4) returnRecalled(gone []*layoutV4, call *v4.CBLayoutRecall) {
 		l.returning--
 		l.mu.Unlock()
 	}()
-	// One more return says that all is done (RFC 8881 section 18.44.3).
+	// One more LAYOUTRETURN reports that all layouts are returned (RFC 8881 section 18.44.3).
 	last := &v4.LayoutReturn{Type: v4.LayoutFiles, IOMode: v4.IOModeAny, Extent: call.Extent}
 	ops := []v4.Operation{last}
 	if call.Extent == v4.LayoutOfFSID {
@@ -687,7 +677,7 @@ func (l *layoutsV4) returnRecalled(gone []*layoutV4, call *v4.CBLayoutRecall) {
 	}
 }
 
-// forget drops devices that have changed or are gone, and the layouts that lead to them.
+// forget drops devices that have changed or were deleted, and the layouts that use them.
 func (l *layoutsV4) forget(changes []v4.DeviceChange) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -708,7 +698,7 @@ func (l *layoutsV4) forget(changes []v4.DeviceChange) {
 	}
 }
 
-// loseAll forgets all layouts: the metadata server does not know them any more.
+// loseAll forgets all layouts: the metadata server has lost them.
 func (l *layoutsV4) loseAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -721,7 +711,7 @@ func (l *layoutsV4) loseAll() {
 	l.devices, l.changes = map[v4.DeviceID]*deviceV4{}, l.changes+1
 }
 
-// list returns the data servers, of which group g is at place g-1.
+// list returns the data servers. Group g has index g-1.
 func (l *layoutsV4) list() []*dataServer {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,8 +16,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 )
 
-// mountV4 connects the channels, finds out which of them lead to the same server, and walks
-// to the export.
+// mountV4 connects the channels, groups them by server, and walks to the export.
 func (c *Client) mountV4(ctx context.Context) (err error) {
 	p := &protoV4{cfg: &c.cfg, began: c.cfg.Now()}
 	if c.channels, err = connectChannels(ctx, c.cfg, c.cfg.NFSPort); err != nil {
@@ -45,7 +44,7 @@ func (c *Client) mountV4(ctx context.Context) (err error) {
 	return nil
 }
 
-// explained says why mounting failed. server is nil before a client ID was made.
+// explained returns err with an explanation of the failed mount. Without a client ID, server is nil.
 func (p *protoV4) explained(ctx context.Context, server *serverV4, err error) error {
 	q := inquiry{
 		cfg: p.cfg, server: server, names: p.names(), local: p.local, waited: p.cfg.Now().Sub(p.began), err: err,
@@ -53,7 +52,7 @@ func (p *protoV4) explained(ctx context.Context, server *serverV4, err error) er
 	return q.explained(ctx)
 }
 
-// abandon is close after a mount that failed, whose time may be over.
+// abandon closes after a failed mount, even if the time of the mount is over.
 func (p *protoV4) abandon(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellTimeout)
 	defer cancel()
@@ -62,17 +61,16 @@ func (p *protoV4) abandon(ctx context.Context) {
 	}
 }
 
-// placeV4 is one server, or one address of it, that some channels lead to.
+// placeV4 is one server, or one address of it, at the end of some channels.
 type placeV4 struct {
 	server *serverV4
 	root   FileHandle
 	attrs  v4.Attrs // of the root: limits and layout types
-	// opens is which of the opens of a file is good there: addresses of one client ID share
-	// them.
+	// opens is the index in the opens of a file: addresses with one client ID share an open.
 	opens int
 }
 
-// connect makes the servers behind the channels.
+// connect creates the servers behind the channels.
 func (p *protoV4) connect(ctx context.Context) error {
 	minor, use := uint32(0), uint32(0)
 	switch p.cfg.Version {
@@ -116,8 +114,7 @@ func (p *protoV4) connect(ctx context.Context) error {
 	return nil
 }
 
-// group sorts the channels by the server that they lead to. A channel that is down is taken
-// for one of the first group.
+// group groups the channels by server. Channels that are down join the first group.
 func (p *protoV4) group(ctx context.Context, s *serverV4) (groups [][]*channel, ids []identity, err error) {
 	p.byChannel = map[*channel]int{}
 	var down []*channel
@@ -149,8 +146,7 @@ func (p *protoV4) group(ctx context.Context, s *serverV4) (groups [][]*channel, 
 	return groups, ids, nil
 }
 
-// ask asks a server who it is, as long as it wants to be asked later, and once more where the
-// connection is lost.
+// ask identifies a server. It retries while the server asks for a delay, and once if the connection is lost.
 func (s *serverV4) ask(ctx context.Context, ch *channel, conn *rpc.Conn, known int) (id identity, err error) {
 	again := true
 	for wait := stream.DelayFirst; ; wait = min(2*wait, stream.DelayMax) {
@@ -167,8 +163,8 @@ func (s *serverV4) ask(ctx context.Context, ch *channel, conn *rpc.Conn, known i
 	}
 }
 
-// identify asks a server who it is. NFSv4.0 has no such question: a server that knows the
-// client ID which the first path gave is taken for the same.
+// identify returns the identity of a server. NFSv4.0 has no operation for that: a server that knows the client ID of
+// the first path counts as the same server.
 func (s *serverV4) identify(ctx context.Context, conn *rpc.Conn, known int) (identity, error) {
 	if s.minor > 0 {
 		x := v4.ExchangeID{Verifier: s.verifier, Owner: s.owner, Flags: s.use}
@@ -185,8 +181,8 @@ func (s *serverV4) identify(ctx context.Context, conn *rpc.Conn, known int) (ide
 	return identity{}, err
 }
 
-// trunking says what two servers are to each other. Client IDs are not compared: servers
-// that trunk give different ones for different connections.
+// trunking returns how two servers are related. It does not compare client IDs: servers that trunk return different
+// ones for different connections.
 func trunking(a, b identity) bench.Trunking {
 	switch {
 	case a.major != b.major || a.scope != b.scope:
@@ -243,7 +239,7 @@ func (p *protoV4) prepare(
 	return lanes, release, nil
 }
 
-// dialLane connects a lane of a stream, over a channel.
+// dialLane connects a lane of a stream over a channel.
 func (p *protoV4) dialLane(ctx context.Context, ch *channel, to *laneV4) (net.Conn, error) {
 	if to.ds != nil {
 		if err := p.layouts.start(ctx, to.ds); err != nil {
@@ -260,8 +256,7 @@ func (p *protoV4) dialLane(ctx context.Context, ch *channel, to *laneV4) (net.Co
 	return nc, nil
 }
 
-// cut lets an I/O be cut at each stripe, but not so finely that the slots of all sessions are too
-// few.
+// cut allows a cut of I/Os at each stripe, but with pieces large enough that the parts stay within maxParts.
 func (l *layoutsV4) cut(cfg *stream.Config) {
 	cfg.PieceBytes = l.smallest.Load()
 	for cfg.Parts() > maxParts && cfg.PieceBytes < cfg.BlockBytes {
@@ -269,8 +264,7 @@ func (l *layoutsV4) cut(cfg *stream.Config) {
 	}
 }
 
-// addTables gives a stream sessions at data servers, at all at the same time: one that is gone
-// keeps no other waiting.
+// addTables gives a stream sessions at all data servers concurrently, so a dead server delays no other.
 func addTables(ctx context.Context, servers []*dataServer, requests int) []*session.Table {
 	tables := make([]*session.Table, len(servers))
 	var wg sync.WaitGroup
@@ -290,8 +284,8 @@ func dropTables(of []*serverV4, tables []*session.Table) {
 	wg.Wait()
 }
 
-// bind binds a connection to the sessions of a table, in the fore direction: callbacks come
-// over the connections that carry no measured I/O.
+// bind binds a connection to the sessions of a table, in the fore direction: callbacks use the connections without
+// measured I/O.
 func (s *serverV4) bind(ctx context.Context, nc net.Conn, t *session.Table) error {
 	if t == nil {
 		return nil
@@ -308,7 +302,7 @@ func (s *serverV4) bind(ctx context.Context, nc net.Conn, t *session.Table) erro
 	for _, id := range ids {
 		err := over(&v4.BindConnToSession{Session: id, Dir: v4.DirFore})
 		if errors.Is(err, v4.ErrBadSession) || errors.Is(err, v4.ErrDeadSession) {
-			return s.isOurs(nil, over) // the first I/O has the session made again
+			return s.isOurs(nil, over) // the first I/O triggers the recovery of the session
 		}
 		if err != nil {
 			return fmt.Errorf("bind the connection to the session: %w", err)

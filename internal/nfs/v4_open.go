@@ -16,12 +16,12 @@ type openV4 struct {
 	name   string
 	handle []byte
 
-	// state is nil while the open is lost. generation counts the opens.
+	// state is nil while the open is lost. The generation counts the opens.
 	state      atomic.Pointer[v4.StateID]
 	generation atomic.Uint32
-	era        atomic.Uint64         // of the client ID that the state belongs to
-	revoked    atomic.Bool           // last has to be freed
-	broken     atomic.Pointer[error] // why it cannot be opened again
+	era        atomic.Uint64         // of the client ID of the state
+	revoked    atomic.Bool           // last must be freed
+	broken     atomic.Pointer[error] // why it cannot be reopened
 
 	// Guarded by mu of the server.
 	last  v4.StateID
@@ -29,21 +29,20 @@ type openV4 struct {
 	seq   uint32 // of the owner; NFSv4.0
 }
 
-// lose takes the state ID away until the file is opened again.
+// lose drops the state ID until the file is reopened.
 func (o *openV4) lose() { o.state.Store(nil) }
 
-// set makes a state ID the one that is used. mu is held.
+// set sets the state ID. The caller holds mu.
 func (o *openV4) set(id v4.StateID) {
 	if o.server.minor > 0 {
-		id.Seq = 0 // the newest one, whatever else was opened meanwhile (RFC 8881 section 8.2.2)
+		id.Seq = 0 // the newest one, regardless of other opens (RFC 8881 section 8.2.2)
 	}
 	o.last = id
 	o.generation.Add(1)
 	o.state.Store(&id)
 }
 
-// newOwner gives the open an owner that the server does not know yet: each open has one of
-// its own, so that opens wait for no other.
+// newOwner gives the open a new owner. Each open has its own owner, so that opens do not wait for each other.
 func (o *openV4) newOwner() {
 	o.owner = fmt.Appendf(nil, "open %d", o.server.ids.owners.Add(1))
 	o.seq = 0
@@ -72,8 +71,7 @@ func (s *serverV4) openFile(ctx context.Context, dir FileHandle, name string, ho
 	return o, nil
 }
 
-// open makes OPEN, and with NFSv4.0 OPEN_CONFIRM where the server wants that. own says that mu
-// is held.
+// open sends OPEN, and with NFSv4.0 OPEN_CONFIRM if the server requires it. If own is set, the caller holds mu.
 func (o *openV4) open(ctx context.Context, current []byte, open *v4.Open, fh *v4.GetFH, own bool) error {
 	for try := 1; ; try++ {
 		if err := o.tryOpen(ctx, current, open, fh, own); err != nil {
@@ -87,11 +85,11 @@ func (o *openV4) open(ctx context.Context, current []byte, open *v4.Open, fh *v4
 		if !lost || own || try == confirmTries {
 			return err
 		}
-		open.How, open.Attrs = v4.NoCreate, v4.Attrs{} // it is there since the first try
+		open.How, open.Attrs = v4.NoCreate, v4.Attrs{} // the first try created it
 	}
 }
 
-// confirmTries is how often a server may lose an open before it is confirmed.
+// confirmTries bounds how often a server may lose an open before it is confirmed.
 const confirmTries = 5
 
 func (o *openV4) tryOpen(ctx context.Context, current []byte, open *v4.Open, fh *v4.GetFH, own bool) error {
@@ -102,7 +100,7 @@ func (o *openV4) tryOpen(ctx context.Context, current []byte, open *v4.Open, fh 
 	}
 	c := &callV4{ops: []v4.Operation{&v4.PutFH{Handle: current}, open, fh}, own: own}
 	c.before = func() error {
-		// Before all is reclaimed no server opens anything else.
+		// Until all opens are reclaimed, the server refuses other opens.
 		if !own && (s.lost.Load() || s.reclaiming.Load()) {
 			return s.notReady()
 		}
@@ -132,7 +130,7 @@ func (o *openV4) tryOpen(ctx context.Context, current []byte, open *v4.Open, fh 
 	return nil
 }
 
-// confirm makes OPEN_CONFIRM.
+// confirm sends OPEN_CONFIRM.
 func (o *openV4) confirm(ctx context.Context, open *v4.Open, handle []byte, own bool) error {
 	confirm := v4.OpenConfirm{StateID: open.StateID}
 	c := &callV4{ops: []v4.Operation{&v4.PutFH{Handle: handle}, &confirm}, own: own, fixed: true}
@@ -149,8 +147,8 @@ func (o *openV4) confirm(ctx context.Context, open *v4.Open, handle []byte, own 
 	return nil
 }
 
-// count moves the sequence ID of the owner on for an answer to c that failed: all errors but
-// these do so (RFC 7530 section 9.1.7).
+// count increments the owner's sequence ID after a failed answer to c: all errors except these do so (RFC 7530
+// section 9.1.7).
 func (o *openV4) count(c *callV4) {
 	if !c.answered {
 		return
@@ -164,7 +162,7 @@ func (o *openV4) count(c *callV4) {
 	}
 }
 
-// take keeps the results of OPEN.
+// take records the results of OPEN.
 func (o *openV4) take(open *v4.Open) {
 	o.set(open.StateID)
 	switch open.Granted.Type {
@@ -174,11 +172,10 @@ func (o *openV4) take(open *v4.Open) {
 	}
 }
 
-// maxReturning bounds what is remembered of delegations.
+// maxReturning bounds the remembered delegations.
 const maxReturning = 4096
 
-// giveBack returns a delegation that nobody asked for, once: OPEN and CB_RECALL may both name
-// it.
+// giveBack returns an unrequested delegation once: both OPEN and CB_RECALL may name it.
 func (s *serverV4) giveBack(handle []byte, id v4.StateID) {
 	s.facts.Lock()
 	defer s.facts.Unlock()
@@ -196,7 +193,7 @@ func (s *serverV4) giveBack(handle []byte, id v4.StateID) {
 	})
 }
 
-// returnDelegation makes DELEGRETURN. A delegation that was revoked is freed.
+// returnDelegation sends DELEGRETURN. It frees a revoked delegation.
 func (s *serverV4) returnDelegation(handle []byte, id v4.StateID) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.CallTimeout)
 	defer cancel()
@@ -209,7 +206,7 @@ func (s *serverV4) returnDelegation(handle []byte, id v4.StateID) {
 	}
 }
 
-// reclaim opens the file as one that was open before the server restarted. mu is held.
+// reclaim reopens a file that was open before the server restarted. The caller holds mu.
 func (o *openV4) reclaim(ctx context.Context) error {
 	open := v4.Open{Claim: v4.ClaimPrevious}
 	var fh v4.GetFH
@@ -220,8 +217,8 @@ func (o *openV4) reclaim(ctx context.Context) error {
 	return nil
 }
 
-// reopen opens the file as if for the first time. Errors that will not pass break the open;
-// others are returned. mu is held.
+// reopen opens the file as if for the first time. It breaks the open on a permanent error, and returns others. The
+// caller holds mu.
 func (o *openV4) reopen(ctx context.Context) error {
 	if o.revoked.Load() {
 		if err := o.free(ctx); err != nil {
@@ -237,7 +234,7 @@ func (o *openV4) reopen(ctx context.Context) error {
 	err := o.open(ctx, current, &open, &fh, true)
 	if err == nil && string(fh.Handle) != string(o.handle) {
 		o.closeOther(ctx, fh.Handle, open.StateID)
-		err = v4.ErrStale // another file has the name now
+		err = v4.ErrStale // the name refers to another file now
 	}
 	switch {
 	case err == nil:
@@ -250,7 +247,8 @@ func (o *openV4) reopen(ctx context.Context) error {
 	return err
 }
 
-// willPass reports whether an OPEN may succeed later: the server says so, it lost state again, or no answer came.
+// willPass reports whether an OPEN may succeed later: the server says so, it lost state again, or there was no
+// answer.
 func willPass(err error) bool {
 	switch statusOf(err) {
 	case v4.ErrGrace, v4.ErrBadStateID, v4.ErrBadSeqID:
@@ -269,7 +267,7 @@ func (o *openV4) closeOther(ctx context.Context, handle []byte, id v4.StateID) {
 	}
 }
 
-// close ends the open. Where ctx ends first, closing the server does so.
+// close closes the open. If ctx ends first, closing the server closes it.
 func (o *openV4) close(ctx context.Context) error {
 	s := o.server
 	if err := s.mu.take(ctx); err != nil {
@@ -292,7 +290,7 @@ func (o *openV4) close(ctx context.Context) error {
 	return err
 }
 
-// closeAtServer closes the file, unless the open is lost already. own says that mu is held.
+// closeAtServer closes the file, unless the open is lost. If own is set, the caller holds mu.
 func (o *openV4) closeAtServer(ctx context.Context, own bool) error {
 	id := o.state.Swap(nil)
 	if id == nil {
@@ -310,7 +308,7 @@ func (o *openV4) closeAtServer(ctx context.Context, own bool) error {
 		o.state.CompareAndSwap(nil, id)
 	}
 	if isLostState(err) || errors.Is(err, v4.ErrStale) {
-		return nil // the server has lost it meanwhile, or the file
+		return nil // the server has lost the open or the file in the meantime
 	}
 	return err
 }

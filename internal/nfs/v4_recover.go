@@ -12,23 +12,23 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 )
 
-// Recovery makes again what a server lost or took away, while I/O waits (stream.ErrNotReady):
+// Recovery restores state that a server lost or revoked, while I/O waits (stream.ErrNotReady):
 //
 //	session lost     CREATE_SESSION with the same client ID
 //	client ID lost   EXCHANGE_ID or SETCLIENTID, sessions, then all opens: reclaimed while the
 //	                 server is in its grace period, else opened again; RECLAIM_COMPLETE
 //	open lost        opened again
 //
-// One goroutine for each server does it, which also renews the lease. Whoever meets an error
-// of this kind takes the state away and wakes it.
+// One goroutine per server recovers state and renews the lease. A caller that gets such an error drops the state and
+// wakes that goroutine.
 
-// wake lets the goroutine of the server look for what is lost. I/O waits from now on.
+// wake makes the goroutine of the server look for lost state. From now on I/O waits.
 func (s *serverV4) wake() {
 	s.recovering.CompareAndSwap(0, s.cfg.Now().UnixNano())
 	s.nudge()
 }
 
-// nudge is wake where I/O does not wait.
+// nudge does the same as wake, but I/O does not wait.
 func (s *serverV4) nudge() {
 	select {
 	case s.kick <- struct{}{}:
@@ -36,7 +36,7 @@ func (s *serverV4) nudge() {
 	}
 }
 
-// notReady is stream.ErrNotReady, with what keeps the recovery from succeeding.
+// notReady returns stream.ErrNotReady with the error that keeps recovery from succeeding.
 func (s *serverV4) notReady() error {
 	if trouble := s.trouble.Load(); trouble != nil {
 		return fmt.Errorf("%w: %w", stream.ErrNotReady, *trouble)
@@ -44,8 +44,8 @@ func (s *serverV4) notReady() error {
 	return stream.ErrNotReady
 }
 
-// loseClient notes that the server does not know the client ID of an era any more. It returns
-// false if there is another one already.
+// loseClient records that the server has lost the client ID of an era. It returns false if there is a newer client
+// ID.
 func (s *serverV4) loseClient(era uint64) bool {
 	s.facts.Lock()
 	defer s.facts.Unlock()
@@ -58,12 +58,12 @@ func (s *serverV4) loseClient(era uint64) bool {
 	return true
 }
 
-// look reads the flags of a SEQUENCE (RFC 8881 section 18.46.3). It costs nothing when none
-// is set. A server repeats a flag until what it asks for is done, and some longer: each is
-// followed once, and again when the lease is renewed.
+// look reads the flags of a SEQUENCE (RFC 8881 section 18.46.3). It costs nothing when none is set. A server repeats
+// a flag until the client has acted, and some servers longer. The client acts on a flag once, and again after a
+// renewal of the lease.
 func (s *serverV4) look(flags uint32) {
 	if s.use&v4.ExchangeUsePNFSDS != 0 {
-		return // they are about state, which a data server does not keep
+		return // the flags concern state, which a data server does not keep
 	}
 	const taken = v4.SeqExpiredAllStateRevoked | v4.SeqExpiredSomeStateRevoked | v4.SeqAdminStateRevoked |
 		v4.SeqRecallableStateRevoked
@@ -80,7 +80,7 @@ func (s *serverV4) look(flags uint32) {
 	}
 }
 
-// manage keeps the lease and recovers until ctx ends. Its calls end with life.
+// manage renews the lease and recovers state until ctx ends. Its calls end with life.
 func (s *serverV4) manage(ctx, life context.Context) {
 	defer close(s.done)
 	timer := time.NewTimer(0)
@@ -99,7 +99,7 @@ func (s *serverV4) manage(ctx, life context.Context) {
 	}
 }
 
-// renew renews the lease unless calls have done so just now.
+// renew renews the lease, unless recent calls have renewed it.
 func (s *serverV4) renew(ctx context.Context) {
 	s.revoked.Store(false)
 	s.pathDown.Store(false)
@@ -125,8 +125,8 @@ func (s *serverV4) renew(ctx context.Context) {
 	}
 }
 
-// recover makes lost state again. It tries until it succeeds or ctx or life end: how long an I/O
-// waits for it is the I/O's own business.
+// recover recovers lost state. It retries until it succeeds, or until ctx or life ends. The timeouts of I/O that
+// waits are independent of it.
 func (s *serverV4) recover(ctx, life context.Context) {
 	began, made, level := s.cfg.Now().UnixNano(), false, slog.LevelWarn
 	for wait := stream.RecoverFirst; ; wait = min(2*wait, stream.RecoverMax) {
@@ -159,7 +159,8 @@ func (s *serverV4) recover(ctx, life context.Context) {
 	s.logger.Warn("Recovered the state at the server", "server", s.describe(), "took", time.Duration(took))
 }
 
-// recoverOnce makes everything that is lost now. made says that something was. mu is held.
+// recoverOnce recovers all state that is lost now. The result made reports whether state was lost. The caller holds
+// mu.
 func (s *serverV4) recoverOnce(ctx context.Context) (made bool, err error) {
 	s.dropOrphans(ctx)
 	if s.lost.Load() {
@@ -187,8 +188,7 @@ func (s *serverV4) recoverOnce(ctx context.Context) (made bool, err error) {
 	return made || reopened, err
 }
 
-// recoverSessions makes the sessions that are missing, and binds all connections where the
-// server has none for callbacks.
+// recoverSessions creates missing sessions, and binds all connections if the server has none for callbacks.
 func (s *serverV4) recoverSessions(ctx context.Context) (made bool, err error) {
 	if s.minor == 0 {
 		return false, nil
@@ -204,7 +204,7 @@ func (s *serverV4) recoverSessions(ctx context.Context) (made bool, err error) {
 	return made, err
 }
 
-// loseOpens takes away what depends on the client ID.
+// loseOpens drops the opens and layouts, which depend on the client ID.
 func (s *serverV4) loseOpens() {
 	for _, o := range s.openList() {
 		o.lose()
@@ -223,8 +223,8 @@ func (s *serverV4) lacksSession() bool {
 	return false
 }
 
-// recoverOpens opens again what is lost. All reclaims come before RECLAIM_COMPLETE, all other
-// opens after it. mu is held.
+// recoverOpens reopens lost opens. All reclaims come before RECLAIM_COMPLETE, all other opens after it. The caller
+// holds mu.
 func (s *serverV4) recoverOpens(ctx context.Context) (made bool, err error) {
 	lost := slices.DeleteFunc(s.openList(), func(o *openV4) bool {
 		return o.state.Load() != nil || o.broken.Load() != nil
@@ -240,14 +240,14 @@ func (s *serverV4) recoverOpens(ctx context.Context) (made bool, err error) {
 		err := o.reopen(ctx)
 		errs = append(errs, err)
 		if err != nil && !isFinal(err) {
-			break // the next one would fare no better
+			break // the next one would fail, too
 		}
 	}
 	return len(lost) > 0, errors.Join(errs...)
 }
 
-// reclaimOpens reclaims opens and ends the reclaiming. It returns those that the server
-// refuses. mu is held.
+// reclaimOpens reclaims opens, and then ends the reclaim phase. It returns the opens that the server refuses. The
+// caller holds mu.
 func (s *serverV4) reclaimOpens(ctx context.Context, lost []*openV4) (refused []*openV4, err error) {
 	for _, o := range lost {
 		err := o.reclaim(ctx)
@@ -270,8 +270,7 @@ func isLostClient(err error) bool {
 	return errors.Is(err, v4.ErrStaleClientID) || errors.Is(err, v4.ErrStaleStateID) || errors.Is(err, v4.ErrExpired)
 }
 
-// isSessionTrouble reports whether a call failed because of its session, or because there was
-// none.
+// isSessionTrouble reports whether a call failed because of its session, or because there was none.
 func isSessionTrouble(err error) bool {
 	switch statusOf(err) {
 	case v4.ErrBadSession, v4.ErrDeadSession, v4.ErrBadSlot, v4.ErrBadHighSlot, v4.ErrSeqMisordered,
@@ -288,8 +287,8 @@ func isFinal(err error) bool {
 	return statusOf(err) != v4.OK && statusOf(err) != v4.ErrDelay && !isLostClient(err) && !isSessionTrouble(err)
 }
 
-// freeRevoked asks which state IDs the server revoked and frees these, so that it stops
-// saying that there are some (RFC 8881 section 8.5). mu is held.
+// freeRevoked asks the server which state IDs it revoked and frees them, so that it stops reporting them (RFC 8881
+// section 8.5). The caller holds mu.
 func (s *serverV4) freeRevoked(ctx context.Context) error {
 	if s.minor == 0 {
 		return nil
@@ -313,7 +312,7 @@ func (s *serverV4) freeRevoked(ctx context.Context) error {
 	return nil
 }
 
-// free frees a state ID that the server revoked. It may be gone already. mu is held.
+// free frees a revoked state ID, which the server may have forgotten. The caller holds mu.
 func (o *openV4) free(ctx context.Context) error {
 	if o.server.minor == 0 {
 		return nil
@@ -326,7 +325,7 @@ func (o *openV4) free(ctx context.Context) error {
 	return nil
 }
 
-// refused says what follows a reply that refuses the state ID of an open.
+// refused returns the next step after a reply that refuses the state ID of an open.
 func (o *openV4) refused(mark uint32, status v4.Status) (stream.Next, bool) {
 	switch status {
 	case v4.ErrBadStateID, v4.ErrOldStateID, v4.ErrAdminRevoked, v4.ErrDelegRevoked:
@@ -338,7 +337,7 @@ func (o *openV4) refused(mark uint32, status v4.Status) (stream.Next, bool) {
 		return stream.Recover, true
 	case v4.ErrExpired, v4.ErrStaleStateID, v4.ErrStaleClientID:
 		if o.generation.Load() == mark && !o.server.loseClient(o.era.Load()) {
-			o.lose() // it was opened with a client ID that was lost before
+			o.lose() // it belongs to an earlier client ID that was lost
 			o.server.wake()
 		}
 		return stream.Recover, true

@@ -23,34 +23,34 @@ import (
 )
 
 const (
-	// controlRequests is how many calls beside measured I/O may be outstanding, those of
-	// filling and verifying included.
+	// controlRequests is the maximum number of outstanding calls besides measured I/O, including the calls that fill and
+	// verify files.
 	controlRequests = 64
-	// maxSlots is the most slots that are asked for in one session.
+	// maxSlots is the maximum number of slots requested for one session.
 	maxSlots = 1024
-	// defaultLease is the lease time where a server does not tell (RFC 7530 leaves it open).
+	// defaultLease is the lease time if a server does not report one (RFC 7530 leaves it open).
 	defaultLease = 90 * time.Second
 	// leaseShare of the lease time passes between renewals.
 	leaseShare = 3
-	// headerBytes is more than everything of a READ or WRITE but its data.
+	// headerBytes bounds the size of a READ or WRITE without its data.
 	headerBytes = 1 << 10
 )
 
-// serverV4 is one NFSv4 server: a client ID, the lease on it, and what the server keeps under
-// it. It makes lost state again by itself, see v4_recover.go.
+// serverV4 is one NFSv4 server: a client ID, its lease, and the state under it. It recovers lost state by itself, see
+// v4_recover.go.
 type serverV4 struct {
 	cfg       *Config
 	minor     uint32
-	use       uint32 // v4.ExchangeUse bits: what this client wants of the server
+	use       uint32 // v4.ExchangeUse bits: the requested roles of the server
 	channels  []*channel
 	transport *transport
-	head      []byte // what every call begins with
+	head      []byte // head of every call
 	owner     []byte // of the client
 	verifier  v4.Verifier
-	shares    bool // the client ID belongs to another serverV4, which has other addresses
+	shares    bool // another serverV4 with other addresses owns the client ID
 	logger    *slog.Logger
 
-	// What a metadata server's callbacks and losses mean for layouts; nil without pNFS.
+	// Callbacks for layouts on recalls and losses of a metadata server; nil without pNFS.
 	recallLayouts func(*v4.CBLayoutRecall) v4.Status
 	changeDevices func([]v4.DeviceChange)
 	loseLayouts   func()
@@ -59,24 +59,24 @@ type serverV4 struct {
 	control     *session.Table
 	identity    identity
 	ids         *clientIDs
-	maxRequest  uint32 // bytes, as the session allows
+	maxRequest  uint32 // bytes, limited by the session
 	maxResponse uint32
 
 	clientID atomic.Uint64
 	lease    atomic.Int64 // ns
-	touched  atomic.Int64 // when the lease was renewed last, by the clock of the transport
+	touched  atomic.Int64 // last renewal of the lease, by the clock of the transport
 
-	mu turn // held while state is made, which takes as long as the server does
-	// reclaiming says that opens may be reclaimed, and that RECLAIM_COMPLETE was not sent.
+	mu turn // held while state is created, for as long as the server takes
+	// reclaiming reports that opens may be reclaimed, and that RECLAIM_COMPLETE was not sent.
 	reclaiming atomic.Bool
-	home       *channel // over which this client named itself first; see homeConn
+	home       *channel // over which this client first identified itself; see homeConn
 
-	facts     sync.Mutex // never held for long; guards what follows, tables and opens beside mu
+	facts     sync.Mutex // held for short times only; guards the fields below, and tables and opens together with mu
 	tables    map[*session.Table]bool
 	opens     map[*openV4]bool
-	ended     session.Stats     // of streams that were closed
-	orphans   []*session.Table  // to be dropped by whoever has mu next
-	returning map[[12]byte]bool // delegations that are being returned, or were
+	ended     session.Stats     // of closed streams
+	orphans   []*session.Table  // dropped by the next holder of mu
+	returning map[[12]byte]bool // delegations that are being returned, or were returned
 	closed    bool
 
 	kick      chan struct{}
@@ -87,25 +87,25 @@ type serverV4 struct {
 	revoked   atomic.Bool        // the server took some state away
 	pathDown  atomic.Bool        // the server has no connection for callbacks
 	returns   atomic.Int32       // delegations that are being returned
-	stop      context.CancelFunc // ends what keeps the state when it is between two calls
-	kill      context.CancelFunc // ends it at once
+	stop      context.CancelFunc // ends manage between two calls
+	kill      context.CancelFunc // ends manage at once
 	done      chan struct{}
-	work      sync.WaitGroup // of returns
+	work      sync.WaitGroup // of returned delegations
 
 	recoveries   atomic.Int64
-	recovering   atomic.Int64          // since when, 0 if not
-	trouble      atomic.Pointer[error] // why the recovery that lasts did not succeed yet
+	recovering   atomic.Int64          // start of the recovery; 0 = none
+	trouble      atomic.Pointer[error] // why the current recovery has not succeeded yet
 	recoveryTime atomic.Int64          // ns
 	calledBack   atomic.Int64
 }
 
-// identity is how a server of NFSv4.1 names itself (RFC 8881 section 2.10.5).
+// identity is the identity of an NFSv4.1 server (RFC 8881 section 2.10.5).
 type identity struct {
 	major, scope string
 	minor        uint64
 }
 
-// turn is a lock that can be waited for with a context.
+// turn is a lock that supports waiting with a context.
 type turn chan struct{}
 
 // take takes the lock, or returns the error of ctx.
@@ -125,16 +125,15 @@ func (t turn) take(ctx context.Context) error {
 
 func (t turn) give() { <-t }
 
-// clientIDs are the client IDs of one Client at all its servers. Several serverV4 may have
-// the same one: the addresses of client ID trunking, and a program that is metadata server
-// and data server at once.
+// clientIDs are the client IDs of one Client at all its servers. Several serverV4 can share a client ID: the
+// addresses of client ID trunking, and a program that is both metadata server and data server.
 type clientIDs struct {
-	owners atomic.Uint64 // of opens, so far
+	owners atomic.Uint64 // number of open owners so far
 	mu     sync.Mutex
 	all    map[identity]*clientID
 }
 
-// clientID serialises what creates a client ID and its sessions at one server.
+// clientID serializes the creation of a client ID and its sessions at one server.
 type clientID struct {
 	turn turn
 	next map[uint64]uint32 // by client ID: csa_sequence of the next CREATE_SESSION
@@ -142,7 +141,7 @@ type clientID struct {
 
 func newClientIDs() *clientIDs { return &clientIDs{all: map[identity]*clientID{}} }
 
-// at returns the client ID at a server, whatever its address.
+// at returns the client ID at a server, independent of its address.
 func (c *clientIDs) at(id identity) *clientID {
 	id.minor = 0
 	c.mu.Lock()
@@ -153,13 +152,13 @@ func (c *clientIDs) at(id identity) *clientID {
 	return c.all[id]
 }
 
-// newOwner returns what tells this client from all others, also from those of the same host.
+// newOwner returns an identity that differs from those of all other clients, including those on the same host.
 func newOwner(machine string) (owner []byte, v v4.Verifier) {
-	_, _ = rand.Read(v[:]) // it never fails
+	_, _ = rand.Read(v[:]) // never fails
 	return fmt.Appendf(nil, "nfsbench %s %d %x", machine, os.Getpid(), v), v
 }
 
-// newServerV4 makes a server of connected channels. Nothing is sent.
+// newServerV4 returns a server with connected channels. It sends nothing.
 func newServerV4(cfg *Config, minor, use uint32, channels []*channel) *serverV4 {
 	s := &serverV4{
 		cfg: cfg, minor: minor, use: use, channels: channels, logger: cfg.Logger,
@@ -172,7 +171,7 @@ func newServerV4(cfg *Config, minor, use uint32, channels []*channel) *serverV4 
 	s.owner, s.verifier = newOwner(cfg.Credential.Machine)
 	s.lease.Store(int64(defaultLease))
 	if minor > 0 {
-		s.control = session.NewTable(controlRequests+1, s.spent) // one is for recovery
+		s.control = session.NewTable(controlRequests+1, s.spent) // one request is for recovery
 		s.tables[s.control] = true
 	}
 	serve := s.serve
@@ -183,8 +182,8 @@ func newServerV4(cfg *Config, minor, use uint32, channels []*channel) *serverV4 
 	return s
 }
 
-// start makes the client ID and the control session, and keeps the lease from then on.
-// After an error it may be called again.
+// start creates the client ID and the control session, and then keeps the lease renewed. After an error it may be
+// called again.
 func (s *serverV4) start(ctx context.Context) error {
 	for _, ch := range s.channels {
 		ch.closed.Store(false)
@@ -207,7 +206,7 @@ func (s *serverV4) start(ctx context.Context) error {
 	}
 	life, kill := context.WithCancel(context.Background())
 	keep, stop := context.WithCancel(life)
-	s.stop, s.kill, s.done, s.closed = stop, kill, make(chan struct{}), false // it may have been started in vain before
+	s.stop, s.kill, s.done, s.closed = stop, kill, make(chan struct{}), false // an earlier start may have failed
 	if err := s.begin(ctx); err != nil {
 		close(s.done)
 		return errors.Join(err, s.farewell(ctx))
@@ -216,7 +215,7 @@ func (s *serverV4) start(ctx context.Context) error {
 	return nil
 }
 
-// begin makes all state for the first time.
+// begin creates all state for the first time.
 func (s *serverV4) begin(ctx context.Context) error {
 	if err := s.mu.take(ctx); err != nil {
 		return err
@@ -235,36 +234,35 @@ func (s *serverV4) begin(ctx context.Context) error {
 	return s.reclaimComplete(ctx)
 }
 
-// farewell is close for a server that was not made: not even that ctx ended may leave state
-// behind.
+// farewell closes a server that was not started. It ignores the end of ctx, so as not to leave state behind.
 func (s *serverV4) farewell(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellTimeout)
 	defer cancel()
 	return s.close(ctx)
 }
 
-// setLease notes the lease time, which also says how long state may take to come back.
+// setLease records the lease time, which also bounds how long recovery may take.
 func (s *serverV4) setLease(d time.Duration) {
 	if d <= 0 {
 		return
 	}
 	s.lease.Store(int64(d))
 	s.transport.patience.Store(int64(s.patience()))
-	s.nudge() // the lease may be shorter than what is waited for now
+	s.nudge() // the new lease may be shorter than the current wait
 }
 
-// patience is how long an I/O may take while the server answers that it is recovering: a
-// grace period takes about as long as a lease, in practice up to twice.
+// patience returns how long an I/O may take while the server is recovering: a grace period takes about as long as a
+// lease, in practice up to twice as long.
 func (s *serverV4) patience() time.Duration {
 	return s.cfg.CallTimeout + 2*time.Duration(s.lease.Load())
 }
 
-// close gives the server back what it keeps. It ends when ctx does, at the latest.
+// close releases the server's state. It returns when ctx ends, at the latest.
 func (s *serverV4) close(ctx context.Context) error {
 	ctx, cancel := s.whileHeard(ctx)
 	defer cancel()
 	s.stop()
-	// A call that is given up leaves its slot spent, and perhaps an open that this client does not know.
+	// Giving up a call leaves its slot spent, and perhaps an open that this client does not know.
 	select {
 	case <-s.done:
 	case <-ctx.Done():
@@ -306,15 +304,14 @@ func (s *serverV4) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// whileHeard bounds a good-bye: its context ends when ctx does or the server is silent.
+// whileHeard returns a context for a farewell. It ends when ctx does or when the server is silent.
 func (s *serverV4) whileHeard(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go s.cancelInSilence(ctx, cancel)
 	return ctx, cancel
 }
 
-// cancelInSilence cancels when nothing was received from the server for farewellSilence. It returns when ctx
-// ends.
+// cancelInSilence cancels if nothing was received from the server for farewellSilence. It returns when ctx ends.
 func (s *serverV4) cancelInSilence(ctx context.Context, cancel context.CancelFunc) {
 	heard := s.heard()
 	for sleep(ctx, farewellSilence) {
@@ -325,7 +322,7 @@ func (s *serverV4) cancelInSilence(ctx context.Context, cancel context.CancelFun
 	}
 }
 
-// heard returns how many bytes were received from the server.
+// heard returns the number of bytes received from the server.
 func (s *serverV4) heard() (n int64) {
 	for _, ch := range s.channels {
 		n += ch.counters.WireBytesRead.Load()
@@ -340,15 +337,14 @@ func (s *serverV4) openList() []*openV4 {
 	return slices.Collect(maps.Keys(s.opens))
 }
 
-// who returns how the server names itself.
+// who returns the identity of the server.
 func (s *serverV4) who() identity {
 	s.facts.Lock()
 	defer s.facts.Unlock()
 	return s.identity
 }
 
-// establish gets a client ID, with NFSv4.1 also the control session, which confirms it. mu is
-// held.
+// establish creates a client ID and, with NFSv4.1, the control session, which confirms it. The caller holds mu.
 func (s *serverV4) establish(ctx context.Context) error {
 	if s.minor == 0 {
 		if err := s.setClientID(ctx); err != nil {
@@ -367,7 +363,7 @@ func (s *serverV4) establish(ctx context.Context) error {
 		return err
 	}
 	defer id.turn.give()
-	// Once more: another serverV4 may have made the client ID meanwhile.
+	// Repeat it: another serverV4 may have created the client ID in the meantime.
 	if x, err = s.exchangeID(ctx); err != nil {
 		return err
 	}
@@ -385,7 +381,7 @@ func (s *serverV4) establish(ctx context.Context) error {
 	return nil
 }
 
-// beginEra notes that there is a new client ID.
+// beginEra records a new client ID.
 func (s *serverV4) beginEra() {
 	s.facts.Lock()
 	defer s.facts.Unlock()
@@ -393,8 +389,7 @@ func (s *serverV4) beginEra() {
 	s.lost.Store(false)
 }
 
-// setClientID gets a client ID of NFSv4.0. While the connection is lost, or the server asks
-// for it, it tries again.
+// setClientID creates an NFSv4.0 client ID. It retries if the connection is lost, or if the server asks for a delay.
 func (s *serverV4) setClientID(ctx context.Context) error {
 	for began, wait := s.transport.clock.Load(), stream.DelayFirst; ; wait = min(2*wait, stream.DelayMax) {
 		err := s.trySetClientID(ctx)
@@ -416,10 +411,9 @@ func (s *serverV4) trySetClientID(ctx context.Context) error {
 	return s.setClientIDOver(ctx, conn)
 }
 
-// setClientIDOver makes both calls over one connection: servers compare the addresses that
-// they come from.
+// setClientIDOver makes both calls over one connection, because servers compare their source addresses.
 func (s *serverV4) setClientIDOver(ctx context.Context, conn *rpc.Conn) error {
-	none := v4.Address{NetID: layout.NetIDTCP, Universal: "0.0.0.0.0.0"} // no callbacks are wanted
+	none := v4.Address{NetID: layout.NetIDTCP, Universal: "0.0.0.0.0.0"} // no callbacks
 	if conn.IsIPv6() {
 		none = v4.Address{NetID: layout.NetIDTCP6, Universal: "::.0.0"}
 	}
@@ -439,16 +433,15 @@ func (s *serverV4) exchangeID(ctx context.Context) (*v4.ExchangeID, error) {
 	return x, s.atHome(ctx, x)
 }
 
-// note keeps the results of EXCHANGE_ID. A client ID that is still confirmed has its sessions
-// and opens still. mu and the turn of id are held.
+// note records the results of EXCHANGE_ID. A client ID that is still confirmed keeps its sessions and opens. The
+// caller holds mu and the turn of id.
 func (s *serverV4) note(x *v4.ExchangeID, id *clientID) {
 	s.facts.Lock()
 	s.identity = identityOf(x)
 	s.facts.Unlock()
 	confirmed := x.Granted&v4.ExchangeConfirmed != 0
 	if _, known := id.next[x.ClientID]; !known || !confirmed {
-		// Of a confirmed client ID that we know the server's number means nothing (RFC 8881
-		// section 18.35.3).
+		// For a known, confirmed client ID, the server's sequence number has no meaning (RFC 8881 section 18.35.3).
 		id.next[x.ClientID] = x.Seq
 	}
 	if confirmed && x.ClientID == s.clientID.Load() {
@@ -467,8 +460,7 @@ func identityOf(x *v4.ExchangeID) identity {
 	return identity{major: string(x.ServerMajor), minor: x.ServerMinor, scope: string(x.ServerScope)}
 }
 
-// makeSessions makes the sessions of all tables that have none, the control session first.
-// mu is held.
+// makeSessions creates the missing sessions of all tables, the control session first. The caller holds mu.
 func (s *serverV4) makeSessions(ctx context.Context) error {
 	if ids, _ := s.control.IDs(); ids == nil {
 		if err := s.newSession(ctx, s.control); err != nil {
@@ -487,7 +479,7 @@ func (s *serverV4) makeSessions(ctx context.Context) error {
 	return nil
 }
 
-// newSession is makeSession for who has not the turn of the client ID.
+// newSession takes the turn of the client ID and calls makeSession.
 func (s *serverV4) newSession(ctx context.Context, t *session.Table) error {
 	id := s.ids.at(s.who())
 	if err := id.turn.take(ctx); err != nil {
@@ -497,8 +489,8 @@ func (s *serverV4) newSession(ctx context.Context, t *session.Table) error {
 	return s.makeSession(ctx, t, id)
 }
 
-// makeSession makes the session of a table: several if more were asked for and it has requests for them.
-// mu and the turn of id are held.
+// makeSession creates the session of a table, or several if they are configured and the table has enough requests for
+// them. The caller holds mu and the turn of id.
 func (s *serverV4) makeSession(ctx context.Context, t *session.Table, id *clientID) error {
 	var made []v4.SessionID
 	granted := 0
@@ -517,7 +509,7 @@ func (s *serverV4) makeSession(ctx context.Context, t *session.Table, id *client
 	return nil
 }
 
-// grant notes what the server granted for a table. It returns the slots of each session.
+// grant records the limits that the server granted for a table, and returns the slots of each session.
 func (s *serverV4) grant(c *v4.CreateSession, t *session.Table, before int) int {
 	if t == s.control {
 		s.maxRequest = min(s.maxRequest, c.GrantedFore.MaxRequest)
@@ -530,7 +522,7 @@ func (s *serverV4) grant(c *v4.CreateSession, t *session.Table, before int) int 
 	return granted
 }
 
-// destroy gives sessions back. Those that the server does not know any more are as good.
+// destroy destroys sessions. It ignores sessions that the server does not know.
 func (s *serverV4) destroy(ctx context.Context, ids []v4.SessionID) error {
 	var errs []error
 	for _, id := range ids {
@@ -564,7 +556,7 @@ func (s *serverV4) createSession(ctx context.Context, t *session.Table, id *clie
 	case err == nil:
 		id.next[client]++
 	case errors.Is(err, v4.ErrSeqMisordered):
-		delete(id.next, client) // the number of the next EXCHANGE_ID is right
+		delete(id.next, client) // the next EXCHANGE_ID returns the right number
 		s.loseClient(s.era.Load())
 	}
 	return c, err
@@ -590,7 +582,7 @@ func (s *serverV4) newTable(ctx context.Context, requests int) (*session.Table, 
 		if !isSessionTrouble(err) && !errors.Is(err, v4.ErrStaleClientID) {
 			return t, err
 		}
-		// The server lost the client ID just now.
+		// The server has just lost the client ID.
 		if s.wake(); !sleep(ctx, stream.RecoverFirst) {
 			return nil, err
 		}
@@ -612,7 +604,7 @@ func (s *serverV4) tryTable(ctx context.Context, t *session.Table) error {
 	return nil
 }
 
-// spent lets sessions be made again that were given up because of spent slots.
+// spent triggers the recovery of sessions that were given up because of spent slots.
 func (s *serverV4) spent() {
 	s.logger.Warn("A session is replaced: calls were given up in its slots without an answer", "server", s.describe())
 	s.wake()
@@ -624,12 +616,11 @@ func (s *serverV4) keepTable(t *session.Table) {
 	s.facts.Unlock()
 }
 
-// addTable is newTable for a server that may not have been started: then the sessions are
-// made when it is.
+// addTable does the same as newTable for a server that may not be started. The start then creates the sessions.
 func (s *serverV4) addTable(ctx context.Context, requests int) *session.Table {
 	t := session.NewTable(requests, s.spent)
 	if err := s.mu.take(ctx); err != nil {
-		s.keepTable(t) // whoever has mu makes its sessions, or the first I/O has them made
+		s.keepTable(t) // the holder of mu creates its sessions, or the first I/O triggers that
 		return t
 	}
 	defer s.mu.give()
@@ -644,8 +635,7 @@ func (s *serverV4) addTable(ctx context.Context, requests int) *session.Table {
 	return t
 }
 
-// dropTable gives the sessions of a stream back. While the server is being recovered, who
-// recovers it does that.
+// dropTable destroys the sessions of a stream. During a recovery, the recovery does so.
 func (s *serverV4) dropTable(t *session.Table) {
 	if t == nil {
 		return
@@ -665,7 +655,7 @@ func (s *serverV4) dropTable(t *session.Table) {
 	}
 }
 
-// dropOrphans gives back the sessions of streams that were closed. mu is held.
+// dropOrphans destroys the sessions of closed streams. The caller holds mu.
 func (s *serverV4) dropOrphans(ctx context.Context) {
 	s.facts.Lock()
 	orphans := s.orphans
@@ -682,10 +672,10 @@ func (s *serverV4) dropOrphans(ctx context.Context) {
 	}
 }
 
-// reclaimComplete says that nothing more will be reclaimed. mu is held.
+// reclaimComplete ends the reclaim phase. The caller holds mu.
 func (s *serverV4) reclaimComplete(ctx context.Context) error {
-	// A data server keeps nothing that could be reclaimed (RFC 8881 section 13.10), and of a
-	// shared client ID the other one does.
+	// A data server has no state to reclaim (RFC 8881 section 13.10), and the owner of a shared client ID sends the call
+	// for it.
 	if s.use&v4.ExchangeUsePNFSDS == 0 && !s.shares {
 		if err := s.own(ctx, &v4.ReclaimComplete{}); err != nil && !errors.Is(err, v4.ErrCompleteAlready) {
 			return err
@@ -700,8 +690,8 @@ func (s *serverV4) reclaimComplete(ctx context.Context) error {
 func (s *serverV4) bindAll(ctx context.Context) {
 	for _, ch := range s.channels {
 		if conn := ch.live(); conn != nil {
-			// The server also binds a connection with the first request on it (RFC 8881
-			// section 2.10.3.1): what is missing otherwise is the back channel.
+			// The first request on a connection also binds it (RFC 8881 section
+			// 2.10.3.1), but without the back channel.
 			if err := s.bindControl(ctx, conn); err != nil {
 				s.logger.Debug("A connection was not bound to the session", "path", ch.addr.Path, "error", err)
 			}
@@ -709,8 +699,7 @@ func (s *serverV4) bindAll(ctx context.Context) {
 	}
 }
 
-// bindControl binds a new connection to the control session, so that the server may use it
-// for callbacks, too.
+// bindControl binds a new connection to the control session, so that the server can also use it for callbacks.
 func (s *serverV4) bindControl(ctx context.Context, conn *rpc.Conn) error {
 	if s.minor == 0 {
 		return nil
@@ -724,7 +713,7 @@ func (s *serverV4) bindControl(ctx context.Context, conn *rpc.Conn) error {
 			}
 			s.control.Lose(mark)
 			s.wake()
-			return nil // the connection is good
+			return nil // the connection works
 		}
 		if err != nil {
 			return err
@@ -733,15 +722,14 @@ func (s *serverV4) bindControl(ctx context.Context, conn *rpc.Conn) error {
 	return nil
 }
 
-// isOurs finds out whether a connection that does not know our session leads to another
-// server than the connections that carry calls now: a path that was down when the client was
-// made can do that. over makes a call on the connection.
+// isOurs returns an error if a connection that does not know our session leads to another server than the connections
+// in use. A path that was down when the client was created may do so. over makes a call on the connection.
 func (s *serverV4) isOurs(conn *rpc.Conn, over func(v4.Operation) error) error {
 	alone := !slices.ContainsFunc(s.channels, func(ch *channel) bool { c := ch.live(); return c != nil && c != conn })
 	if alone {
 		return nil
 	}
-	// Under another name, so that the client ID stays what it is.
+	// Use another owner, so that the client ID stays unchanged.
 	x := v4.ExchangeID{Verifier: s.verifier, Owner: append([]byte("who "), s.owner...), Flags: s.use}
 	if err := over(&x); err != nil {
 		return err
@@ -752,7 +740,7 @@ func (s *serverV4) isOurs(conn *rpc.Conn, over func(v4.Operation) error) error {
 	return nil
 }
 
-// over makes a bare call over one connection, once.
+// over makes a compound without SEQUENCE over one connection, without retries.
 func (s *serverV4) over(ctx context.Context, conn *rpc.Conn, ops ...v4.Operation) error {
 	var call rpc.Call
 	call.Reset()
@@ -765,7 +753,7 @@ func (s *serverV4) over(ctx context.Context, conn *rpc.Conn, ops ...v4.Operation
 	return decodeCompound(&p, call.Results)
 }
 
-// describe names the server in messages.
+// describe returns the name of the server for messages.
 func (s *serverV4) describe() string {
 	var paths []string
 	for _, ch := range s.channels {
@@ -774,7 +762,7 @@ func (s *serverV4) describe() string {
 	return strings.Join(paths, ", ")
 }
 
-// statusOf returns the status that err carries; OK if none.
+// statusOf returns the status in err; OK if there is none.
 func statusOf(err error) v4.Status {
 	if status, ok := errors.AsType[v4.Status](err); ok {
 		return status

@@ -1,10 +1,10 @@
-// Package oracle talks to an Oracle database: what it is, its parameters, what
-// its views count, and CALIBRATE_IO. It knows database/sql and no driver: godror
-// is linked into cmd/oraload only.
+// Package oracle talks to an Oracle database: it reads its description, its
+// parameters and its statistics, and calls CALIBRATE_IO. It uses database/sql
+// and no driver: only cmd/oraload links godror.
 //
-// Names, units and traps of the views are those of Oracle's reference; where a
-// release differs from its own documentation, the reader derives what is true
-// and says so (see Window).
+// Names, units and pitfalls of the views come from Oracle's reference. Where a
+// release differs from its own documentation, the reader derives the truth and
+// documents it (see Window).
 package oracle
 
 import (
@@ -21,39 +21,38 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// ConnectOptions say where to connect to, and as whom.
+// ConnectOptions configures a connection.
 type ConnectOptions struct {
 	Connect  string // EZConnect: host:port/service
 	User     string
 	Password string
 	Role     string // SYSDBA, or empty
-	Sessions int    // at most so many at once; 0 = one
+	Sessions int    // maximum at the same time; 0 = one
 }
 
-// Opener connects to a database. The pool that it returns has been asked for a
-// first connection; its errors are explained (see Explain). It is safe for
-// several goroutines.
+// Opener opens a pool of connections to a database and makes the first
+// connection. Its errors are explained (see Explain). It is safe for concurrent
+// use.
 type Opener func(ctx context.Context, o ConnectOptions) (*sql.DB, error)
 
-// Admin asks and tells a database what only an administrator may. It is safe for
-// several goroutines, as the pool is. Its errors are explained (see Explain).
+// Admin queries and changes a database as administrator. It is safe for
+// concurrent use, like the pool. Its errors are explained (see Explain).
 type Admin struct {
 	db    *sql.DB
 	now   func() time.Time
-	pause time.Duration // between two looks at the sessions of others
+	pause time.Duration // between two looks at other sessions
 }
 
-// NewAdmin makes an Admin on a pool that was opened with the role SYSDBA, to the
-// root container: elsewhere some views are empty.
+// NewAdmin returns an Admin on a pool that was opened with the role SYSDBA in
+// the root container: in other containers some views are empty.
 func NewAdmin(db *sql.DB, now func() time.Time) *Admin {
 	return &Admin{db: db, now: now, pause: time.Second}
 }
 
-// maxRows is how many rows of one answer are read. A view of a large cluster has some
-// hundred thousand.
+// maxRows bounds the rows of one answer. A view of a large cluster has several hundred thousand.
 const maxRows = 1_000_000
 
-// Rows calls each for every row that a text gives. Its errors are explained.
+// Rows calls each for every row of a query. Its errors are explained.
 func Rows(ctx context.Context, db *sql.DB, text string, args []any, each func(*sql.Rows) error) error {
 	rows, err := db.QueryContext(ctx, text, args...)
 	if err != nil {
@@ -71,7 +70,7 @@ func Rows(ctx context.Context, db *sql.DB, text string, args []any, each func(*s
 	return Explain(rows.Err())
 }
 
-// Column returns the words in the first column that the text of that name gives. Its errors are explained.
+// Column returns the first column of the rows of the named text. Its errors are explained.
 func Column(ctx context.Context, db *sql.DB, name string, args ...any) (words []string, err error) {
 	err = Rows(ctx, db, sqltext.Text(name), args, func(r *sql.Rows) error {
 		words = append(words, "")
@@ -80,8 +79,7 @@ func Column(ctx context.Context, db *sql.DB, name string, args ...any) (words []
 	return words, err
 }
 
-// Exec executes the text of that name with its places filled in, see sqltext.Render. Its errors are
-// explained.
+// Exec fills the places of the named text and executes it, see sqltext.Render. Its errors are explained.
 func Exec(ctx context.Context, db *sql.DB, name string, values map[string]any, args ...any) error {
 	text, err := sqltext.Render(name, values)
 	if err == nil {
@@ -90,12 +88,12 @@ func Exec(ctx context.Context, db *sql.DB, name string, values map[string]any, a
 	return Explain(err)
 }
 
-// each calls scan for every row of the text of that name.
+// each calls scan for every row of the named text.
 func (a *Admin) each(ctx context.Context, name string, scan func(*sql.Rows) error) error {
 	return explained(name, Rows(ctx, a.db, sqltext.Text(name), nil, scan))
 }
 
-// query runs the text of that name and scans its rows.
+// query runs the named text and scans its rows.
 func query[T any](ctx context.Context, a *Admin, name string, scan func(*sql.Rows) (T, error)) ([]T, error) {
 	var list []T
 	err := a.each(ctx, name, func(r *sql.Rows) error {
@@ -109,7 +107,7 @@ func query[T any](ctx context.Context, a *Admin, name string, scan func(*sql.Row
 	return list, nil
 }
 
-// explained says which text failed, if it did, and keeps the code.
+// explained adds the name of the text to an error, and keeps the code.
 func explained(name string, err error) error {
 	if err == nil {
 		return nil
@@ -121,9 +119,9 @@ func explained(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// Describe says what database this is: banner, version, instances, and the
-// parameters that bear on I/O, with hidden ones that were set. It fails for a
-// release whose views are not known.
+// Describe describes the database: banner, version, instances, and the
+// parameters that affect I/O, with hidden parameters that were set. It fails
+// for a release with unknown views.
 func (a *Admin) Describe(ctx context.Context) (runfile.Oracle, error) {
 	instances, err := a.instances(ctx)
 	if err != nil {
@@ -152,10 +150,11 @@ func (a *Admin) Describe(ctx context.Context) (runfile.Oracle, error) {
 	return o, err
 }
 
-// keptPatches of a database that has been patched for years are enough.
+// keptPatches bounds the listed patches: a database that is patched for years has many.
 const keptPatches = 20
 
-// optional returns what a user without SYSDBA may not see, and what is then not known.
+// optional returns patches and encrypted tablespaces. A user without SYSDBA may lack the right to see them; they are
+// then unknown.
 func (a *Admin) optional(ctx context.Context) (patches []string, encrypted *int64, err error) {
 	var ids []string
 	err1 := a.each(ctx, "patches", func(r *sql.Rows) error {
@@ -181,8 +180,8 @@ func (a *Admin) optional(ctx context.Context) (patches []string, encrypted *int6
 	return patches[max(0, len(patches)-keptPatches):], encrypted, nil
 }
 
-// container returns where we are. Elsewhere than in the root of a container database, V$SYSSTAT and other views
-// count a part that nobody defines.
+// container returns the name of the current container. Outside of the root of a container database, V$SYSSTAT and
+// other views count an undocumented part.
 func (a *Admin) container(ctx context.Context) (name string, err error) {
 	err = a.each(ctx, "container_name", func(r *sql.Rows) error {
 		var container, dba, cdb sql.NullString
@@ -198,8 +197,8 @@ func (a *Admin) container(ctx context.Context) (name string, err error) {
 	return name, err
 }
 
-// banner returns the line that names the database; older releases have more
-// lines, of PL/SQL and others.
+// banner returns the line that names the database. Older releases have other
+// lines, such as that of PL/SQL.
 func (a *Admin) banner(ctx context.Context, release sqltext.Release) (string, error) {
 	name := "version"
 	if release >= sqltext.Release18 {
@@ -253,9 +252,9 @@ func (a *Admin) parameters(ctx context.Context) ([]parameter, error) {
 	})
 }
 
-// Parameters returns the values of init parameters by name, in whatever case it
-// is asked for. One that the database does not show, as hidden ones that were
-// never set, has no entry; where instances differ, the value names each.
+// Parameters returns the values of init parameters by name, in any case. A
+// parameter that the database does not show, such as a hidden one that was
+// never set, has no entry. If instances differ, the value names each.
 func (a *Admin) Parameters(ctx context.Context, names []string) (map[string]string, error) {
 	list, err := a.parameters(ctx)
 	if err != nil {
@@ -271,7 +270,7 @@ func (a *Admin) Parameters(ctx context.Context, names []string) (map[string]stri
 	return found, nil
 }
 
-// byName returns one value for each parameter, over all instances.
+// byName returns one value per parameter, over all instances.
 func byName(list []parameter) map[string]string {
 	values, each, differ := map[string]string{}, map[string][]string{}, map[string]bool{}
 	for _, p := range list {
@@ -288,7 +287,7 @@ func byName(list []parameter) map[string]string {
 	return values
 }
 
-// notable returns the parameters that bear on I/O, and hidden ones that were set.
+// notable returns the parameters that affect I/O, and hidden parameters that were set.
 func (a *Admin) notable(ctx context.Context) ([]runfile.OracleParameter, error) {
 	list, err := a.parameters(ctx)
 	if err != nil {
@@ -312,11 +311,9 @@ func (a *Admin) notable(ctx context.Context) ([]runfile.OracleParameter, error) 
 	return found, nil
 }
 
-// SetParameters writes init parameters into the spfile, for all instances, in
-// the order of their names; they count from the next start on. It stops at the
-// first that is refused. A hidden one that is refused is left out: Oracle
-// documents none, so a release need not know it, and reading the parameters back shows
-// that it is missing.
+// SetParameters writes init parameters into the spfile, for all instances, in the order of their names. They take
+// effect at the next start. It stops at the first refused parameter, but skips a refused hidden one: Oracle documents
+// none, so a release need not know it, and reading the parameters back shows that it is missing.
 func (a *Admin) SetParameters(ctx context.Context, parameters map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(parameters)) {
 		err := Exec(ctx, a.db, "set_parameter", map[string]any{
@@ -337,19 +334,19 @@ func (a *Admin) SetParameters(ctx context.Context, parameters map[string]string)
 	return nil
 }
 
-// Watch makes a reader of what Direct NFS counts in one window.
+// Watch returns a reader of the counters of Direct NFS in one window.
 func (a *Admin) Watch() *Watch {
 	return &Watch{admin: a, channels: map[channel]*channelSum{}, last: map[process]operations{}}
 }
 
-// idleLooks is how often, a second apart, a database may be found at work before it
-// is called busy. An instance that has just started has jobs of its own to do.
+// idleLooks is the number of looks, a second apart, at which a database must be at work to be called busy. An
+// instance that has just started runs jobs of its own.
 const idleLooks = 60
 
-// CheckIdle fails with FailureBusy where sessions of others are at work: what is
-// measured would be their load as well. It means only sessions that are found at
-// work for a minute: neither a probe that asks for the health of the database nor
-// what an instance does after it has started.
+// CheckIdle fails with FailureBusy if other sessions are at work, because their
+// load would be measured too. It reports only sessions that are at work for a
+// minute: neither a health probe nor the jobs of an instance that has just
+// started.
 func (a *Admin) CheckIdle(ctx context.Context) error {
 	still, err := a.activeSessions(ctx)
 	for look := 1; look < idleLooks && err == nil && len(still) > 0; look++ {
@@ -380,15 +377,15 @@ func (a *Admin) CheckIdle(ctx context.Context) error {
 	return Failf(runfile.FailureBusy, "others use the database: %s%s; %s", strings.Join(others, "; "), more, hint)
 }
 
-// schedulerModule is the MODULE of a session that runs a job of Oracle's scheduler;
-// the ACTION is then the name of the job.
+// schedulerModule is the MODULE of a session that runs a job of Oracle's scheduler. Its ACTION is the name of the
+// job.
 const schedulerModule = "DBMS_SCHEDULER"
 
-// session is one that is at work.
+// session is a session at work.
 type session struct {
 	id   [2]int64 // instance and SID
 	what string
-	job  bool // of Oracle's scheduler
+	job  bool // a job of Oracle's scheduler
 }
 
 func (a *Admin) activeSessions(ctx context.Context) ([]session, error) {

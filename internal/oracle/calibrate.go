@@ -13,11 +13,11 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// lack notes one thing that a calibration needs and does not have.
+// lack records one missing requirement of a calibration.
 type lack func(code, format string, args ...any)
 
-// CheckCalibration says what is missing for CALIBRATE_IO: all of it in one
-// error, whose code is that of the first. It changes nothing.
+// CheckCalibration returns everything that CALIBRATE_IO lacks in one error,
+// with the code of the first problem. It changes nothing.
 func (a *Admin) CheckCalibration(ctx context.Context) error {
 	var first string
 	var sentences []string
@@ -37,7 +37,7 @@ func (a *Admin) CheckCalibration(ctx context.Context) error {
 	return Fail(first, strings.Join(sentences, "; "), nil)
 }
 
-// checkSession asks who we are.
+// checkSession requires SYSDBA.
 func (a *Admin) checkSession(ctx context.Context, note lack) error {
 	return a.each(ctx, "container_name", func(r *sql.Rows) error {
 		var container, dba, cdb sql.NullString
@@ -50,7 +50,7 @@ func (a *Admin) checkSession(ctx context.Context, note lack) error {
 	})
 }
 
-// checkInstances looks at their states and init parameters.
+// checkInstances checks the states and init parameters of the instances.
 func (a *Admin) checkInstances(ctx context.Context, note lack) error {
 	instances, err := a.instances(ctx)
 	if err != nil {
@@ -71,7 +71,7 @@ func (a *Admin) checkInstances(ctx context.Context, note lack) error {
 	return err
 }
 
-// checkFiles wants asynchronous I/O on every datafile of every instance.
+// checkFiles requires asynchronous I/O on every datafile of every instance.
 func (a *Admin) checkFiles(ctx context.Context, note lack) error {
 	all, off, example := 0, 0, ""
 	err := a.each(ctx, "async_files", func(r *sql.Rows) error {
@@ -112,8 +112,8 @@ func (a *Admin) checkStatus(ctx context.Context, note lack) error {
 }
 
 // Calibrate calls CALIBRATE_IO with num_physical_disks and max_latency, which
-// takes ten minutes and more. The latency that comes back is in whole
-// milliseconds, and 0 on fast storage.
+// takes ten minutes or more. It returns the latency in whole milliseconds,
+// which is 0 on fast storage.
 func (a *Admin) Calibrate(ctx context.Context, disks, latencyMs int32) (runfile.Calibration, error) {
 	var c runfile.Calibration
 	begun := a.now()
@@ -127,7 +127,7 @@ func (a *Admin) Calibrate(ctx context.Context, disks, latencyMs int32) (runfile.
 	if err != nil {
 		return c, err
 	}
-	// DBA_RSRC_IO_CALIBRATE knows how long it took and, from 23ai on, what there was to say.
+	// DBA_RSRC_IO_CALIBRATE has the duration and, from 23ai on, additional information.
 	name := "calibrate_result"
 	for _, i := range instances {
 		if release, err := sqltext.ReleaseOf(i.version); err == nil && release >= sqltext.Release23 {
@@ -144,7 +144,7 @@ func (a *Admin) Calibrate(ctx context.Context, disks, latencyMs int32) (runfile.
 		}
 		err := r.Scan(columns...)
 		if iops.Int64 != c.MaxIOPS {
-			return err // of another call
+			return err // the result of another call
 		}
 		c.AdditionalInfo = text.String
 		if seconds := wholeSeconds(end.Time.Sub(start.Time)); seconds > 0 {

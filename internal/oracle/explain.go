@@ -10,35 +10,36 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Fail makes an error with a code of runfile and a sentence for people. err is
-// what it came from, or nil.
+// Fail returns an error with a code of runfile and a message for users. The
+// cause err may be nil.
 func Fail(code, message string, err error) error {
 	return &failure{code: code, message: message, err: err}
 }
 
-// Failf is Fail with the message of fmt.Errorf, and the error that it wraps, if any.
+// Failf returns an error like Fail, with the message of fmt.Errorf and the error that it wraps, if any.
 func Failf(code, format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	return &failure{code: code, message: err.Error(), err: err}
 }
 
-// failure is an error that a user can do something about.
+// failure is an error that a user can fix.
 type failure struct {
 	code, message string
 	err           error
 }
 
-// Error returns the sentence.
+// Error returns the message.
 func (f *failure) Error() string { return f.message }
 
-// Unwrap returns what it came from.
+// Unwrap returns the cause.
 func (f *failure) Unwrap() error { return f.err }
 
-// Explain turns an error of the driver into a sentence that names the fix, with
-// a code of runfile (see CodeOf), by the ORA- or DPI- numbers in it; where there
-// are several, by the most telling. What has a number that is not known gets the
-// code SQLFailed and keeps its text, on one line. What has none, and what has
-// been explained before, comes back unchanged. Explain(nil) is nil.
+// Explain turns a driver error into a sentence that names the fix, with a code
+// of runfile (see CodeOf). It goes by the ORA- and DPI- numbers in the error,
+// and of several takes the most specific. An error with unknown numbers gets
+// the code SQLFailed and keeps its text, on one line. An error without a
+// number, and one that was explained before, is returned unchanged.
+// Explain(nil) is nil.
 func Explain(err error) error {
 	if err == nil {
 		return nil
@@ -74,16 +75,16 @@ func Explain(err error) error {
 	return Fail(runfile.FailureSQL, "the database refused what it was asked: "+text, err)
 }
 
-// SharedMemory returns the error in a text with which an instance gets no shared memory, without what follows on
-// other lines; empty = there is none. The error of the system that it comes with can be "No space left on device":
-// shmget(2) fails so at a limit of the kernel, and no volume is full.
+// SharedMemory returns the error in a text that says that an instance gets no shared memory, up to the end of its
+// line; empty = there is none. The accompanying system error can be "No space left on device", although no volume is
+// full: shmget(2) returns it at a limit of the kernel.
 func SharedMemory(text string) string {
 	return strings.TrimSpace(regexp.MustCompile(`ORA-271(?:02|23|25)\b[^|\n]*`).FindString(text))
 }
 
-// CodeOf returns the code of runfile that an error carries: that of Fail, or
-// what Explain makes of it; Cancelled and Timeout for the errors of a context.
-// It is empty for nil, and for what has nothing to do with a database.
+// CodeOf returns the runfile code of an error: the code of Fail or Explain, or
+// Cancelled and Timeout for context errors. It is empty for nil, and for an
+// error that does not come from a database.
 func CodeOf(err error) string {
 	if f := new(failure); errors.As(Explain(err), &f) {
 		return f.code
@@ -98,9 +99,9 @@ func CodeOf(err error) string {
 	}
 }
 
-// numbersIn returns the numbers of errors in a text, as ORA-01017 and DPI-1047.
-// ORA-00000 is what the driver puts before errors of its own, and ORA-06512 is a
-// line of a call stack.
+// numbersIn returns the error numbers in a text, such as ORA-01017 and
+// DPI-1047. It skips ORA-00000, which the driver puts before errors of its own,
+// and ORA-06512, which is a line of a call stack.
 func numbersIn(text string) []string {
 	var list []string
 	for _, m := range regexp.MustCompile(`\b(ORA|DPI)-([0-9]{1,5})\b`).FindAllStringSubmatch(text, -1) {
@@ -116,7 +117,7 @@ func numbersIn(text string) []string {
 	return list
 }
 
-// oneLine joins the lines of an error, which Oracle stacks, and bounds it.
+// oneLine joins the stacked lines of an Oracle error, and limits its length.
 func oneLine(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if runes := []rune(text); len(runes) > 500 {
@@ -125,18 +126,18 @@ func oneLine(text string) string {
 	return text
 }
 
-// explanation is what an error number means to somebody who runs a benchmark.
+// explanation tells a user what an error number means.
 type explanation struct {
 	code      string
-	what, fix string // happened, and what to do
-	general   bool   // another number in the same error tells more
+	what, fix string // what happened, and what to do
+	general   bool   // another number in the same error is more specific
 }
 
 func (e explanation) sentence(number string) string {
 	return fmt.Sprintf("%s (%s): %s", e.what, number, e.fix)
 }
 
-// explanations by number. Numbers of one meaning share a line.
+// explanations returns the explanations by number. Numbers with one meaning share a line.
 func explanations() map[string]explanation {
 	const (
 		notReady = runfile.FailureDatabaseNotReady
@@ -177,7 +178,7 @@ func explanations() map[string]explanation {
 		"open it (ALTER DATABASE OPEN; ALTER PLUGGABLE DATABASE ... OPEN)")
 	exact("ORA-00442", notReady, "Oracle Free runs one instance on a machine, and there is another",
 		"place the pod on a node without one, or use another edition")
-	// Who may do what
+	// Accounts and privileges
 	exact("ORA-01017 ORA-01005", runfile.FailurePassword, "the database refused the user name or the password",
 		"put those of the database into the Secret that the benchmark names; a database that was created earlier "+
 			"keeps its first password")

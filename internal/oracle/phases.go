@@ -9,14 +9,14 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// CalibrationLook is what all instances had counted at one time during CALIBRATE_IO.
+// CalibrationLook holds the counters of all instances at one time during CALIBRATE_IO.
 type CalibrationLook struct {
 	At           time.Time
 	small, large mean
 	busy, idle   int64 // centiseconds of GV$OSSTAT
 }
 
-// LookAtCalibration reads the counters that show which reads CALIBRATE_IO makes: two queries, which the
+// LookAtCalibration reads the counters that show which reads CALIBRATE_IO makes: It runs two queries, which the
 // database answers from memory.
 func (a *Admin) LookAtCalibration(ctx context.Context) (CalibrationLook, error) {
 	l := CalibrationLook{At: a.now()}
@@ -43,14 +43,13 @@ func (a *Admin) LookAtCalibration(ctx context.Context) (CalibrationLook, error) 
 	return l, err
 }
 
-// foreignReads is the share, 1/foreignReads, of the reads of each kind that may lie in the other
-// phase, and the same share of their rate before and after both: others read the datafiles too.
+// foreignReads allows for other readers of the datafiles: 1/foreignReads of the reads of each kind may lie in the
+// other phase, and the same share of their rate before and after both phases.
 const foreignReads = 50
 
-// Phases finds the boundary between the small and the large reads of CALIBRATE_IO: the interval
-// before which there were hardly any large reads, and after which there were hardly any small ones.
-// The interval itself belongs to neither phase. Where the counters show no such boundary, there are no
-// phases.
+// Phases finds the boundary between the small and the large reads of CALIBRATE_IO: the interval before which there
+// were hardly any large reads, and after which there were hardly any small ones. The interval itself belongs to
+// neither phase. If the counters show no such boundary, it returns no phases.
 func Phases(looks []CalibrationLook) []runfile.OraclePhase {
 	if len(looks) < 2 {
 		return nil
@@ -64,7 +63,7 @@ func Phases(looks []CalibrationLook) []runfile.OraclePhase {
 	for i, l := range looks[:len(looks)-1] {
 		early, late := l.large.since(first.large), last.small.since(looks[i+1].small)
 		if early.n < 0 || late.n < 0 {
-			return nil // an instance was started again
+			return nil // an instance was restarted
 		}
 		share := max(float64(early.n)/float64(large.n), float64(late.n)/float64(small.n))
 		if share < best {
@@ -82,7 +81,7 @@ func Phases(looks []CalibrationLook) []runfile.OraclePhase {
 	}
 }
 
-// startOf is the last look before the small reads: the call begins with other work.
+// startOf returns the last look before the small reads: the call begins with other work.
 func startOf(looks []CalibrationLook) CalibrationLook {
 	first, last := looks[0], looks[len(looks)-1]
 	start, all := first, last.small.since(first.small).n
@@ -94,7 +93,7 @@ func startOf(looks []CalibrationLook) CalibrationLook {
 	return start
 }
 
-// endOf is the first look after the large reads.
+// endOf returns the first look after the large reads.
 func endOf(looks []CalibrationLook) CalibrationLook {
 	first, last := looks[0], looks[len(looks)-1]
 	end, all := last, last.large.since(first.large).n
@@ -106,7 +105,7 @@ func endOf(looks []CalibrationLook) CalibrationLook {
 	return end
 }
 
-// hardly reports whether reads were rare in a part of a time, beside all of them in all of it.
+// hardly reports whether the rate of reads in a part of the time was far below the rate in the whole time.
 func hardly(reads int64, part time.Duration, all int64, whole time.Duration) bool {
 	return float64(reads)*foreignReads*whole.Seconds() <= float64(all)*part.Seconds()
 }

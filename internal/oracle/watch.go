@@ -10,30 +10,30 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Watch reads the GV$DNFS_* views again and again during one window. Reading
-// V$DNFS_CHANNELS sets its counters to zero, so there must be one Watch for a
-// database at a time, and nobody else must look. It is for one goroutine at a time.
+// Watch reads the GV$DNFS_* views again and again during one window. Reading V$DNFS_CHANNELS resets its counters, so
+// a database must have only one Watch at a time, and nobody else may read the view. A Watch is not safe for
+// concurrent use.
 //
-// A window goes: Look (which empties the counters and begins the window),
-// Look every few seconds, a last Look at its end, Result.
+// The calls of a window are: Look, which resets the counters and begins the window; Look every few seconds; a last
+// Look at the end of the window; Result.
 type Watch struct {
 	admin    *Admin
 	begun    bool
 	servers  []runfile.DNFSServer
 	files    []runfile.DNFSFile
 	channels map[channel]*channelSum
-	last     map[process]operations // when each was seen last
+	last     map[process]operations // at the last look that showed each process
 	sum      operations             // of all processes since the first look
-	seen     bool                   // a process, at any look
+	seen     bool                   // any look showed a process
 }
 
-// channel is one path of one server. Reconnecting keeps it.
+// channel is one path of one server. It outlives reconnects.
 type channel struct {
 	instance            int32
 	server, path, local string
 }
 
-// channelSum is what the looks at a channel found, over all processes.
+// channelSum adds up the counters of a channel over looks and processes.
 type channelSum struct {
 	sends, receives, reconnects int64
 	processes, lowPorts         map[int64]bool // by process number
@@ -45,13 +45,13 @@ type process struct {
 	number   int64
 }
 
-// operations are those of one process in V$DNFS_STATS, since it began: reads, writes, bytes
-// read and bytes written.
+// operations holds the counters of one process in V$DNFS_STATS since it began: reads, writes, bytes read and bytes
+// written.
 type operations [4]int64
 
-// Look reads the views once: four queries. The first begins the
-// window: what the channels counted until then is thrown away. After an error
-// the counts of one interval may be lost, and the sums are too small.
+// Look reads the views once, with four queries. The first Look begins the
+// window and drops the channels' earlier counts. After an error the counts of
+// one interval may be missing from the sums.
 func (w *Watch) Look(ctx context.Context) error {
 	servers, err := query(ctx, w.admin, "dnfs_servers", func(r *sql.Rows) (runfile.DNFSServer, error) {
 		var s runfile.DNFSServer
@@ -114,8 +114,8 @@ type channelRow struct {
 	port                        int64
 }
 
-// count adds one row. Before the window has begun, it only notes that the
-// channel is there.
+// count adds one row. Before the window begins, it only records that the
+// channel exists.
 func (w *Watch) count(r channelRow) {
 	sum := w.channels[r.channel]
 	if sum == nil {
@@ -133,8 +133,8 @@ func (w *Watch) count(r channelRow) {
 	}
 }
 
-// follow adds what each process counted since it was seen last. One that is new counts from zero, and
-// so does one whose counters went back: its number was given to a new process.
+// follow adds what each process counted since the last look that showed it. A new process counts from zero, as does
+// one whose counters went back: its number was given to a new process.
 func (w *Watch) follow(now map[process]operations) {
 	if w.begun {
 		for p, after := range now {
@@ -153,10 +153,9 @@ func (w *Watch) follow(now map[process]operations) {
 	maps.Copy(w.last, now)
 }
 
-// Result returns what was counted since the first Look: servers and
-// files of the latest look, channels that were ever there, and the operations
-// of all processes. What a process did after the last look at it is not in them. Without
-// any process, the operations are not known.
+// Result returns the counts since the first Look: the servers and files of the latest look, all channels that any
+// look showed, and the operations of all processes. It misses the operations of a process after the last look that
+// showed it. Without any process the operations are unknown.
 func (w *Watch) Result() runfile.DirectNFS {
 	d := runfile.DirectNFS{Servers: slices.Clone(w.servers), Files: slices.Clone(w.files)}
 	for c, sum := range w.channels {

@@ -10,21 +10,21 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Snapshot is what the cumulative views of all instances said at one time. It
-// does not change any more once it was taken.
+// Snapshot holds the cumulative views of all instances at one time. It is
+// immutable.
 type Snapshot struct {
 	At         time.Time
 	instances  map[int32]instance
 	statistics map[counter]int64 // V$SYSSTAT and V$SYS_TIME_MODEL
 	own        map[counter]int64 // V$SESSTAT of the sessions of our schemas
 	waits      map[counter]int64 // V$SYSTEM_EVENT, by event
-	waited     map[counter]int64 // and how long, in microseconds
+	waited     map[counter]int64 // wait time in microseconds, by event
 	buckets    map[bucket]int64
 	files      map[file]runfile.OracleFile // cumulative
 	dataBytes  int64                       // of all datafiles
 	cpu        map[counter]int64           // GV$OSSTAT
 
-	// Of foreground sessions, in V$SYSTEM_EVENT without idle events.
+	// Of foreground sessions, from V$SYSTEM_EVENT without idle events.
 	foreground, foregroundTime map[counter]int64
 	classes                    map[string]string // of waits, by event
 }
@@ -35,22 +35,22 @@ type counter struct {
 	name     string
 }
 
-// bucket is one of the histogram of an event; below is its exclusive upper
-// bound in microseconds.
+// bucket is one bucket of the histogram of an event. Its exclusive upper bound
+// in microseconds is below.
 type bucket struct {
 	counter
 	below int64
 }
 
-// file is what identifies a row of V$IOSTAT_FILE.
+// file identifies a row of V$IOSTAT_FILE.
 type file struct {
 	instance int32
 	kind     string
 	number   int64
 }
 
-// Snapshot reads the cumulative views of all instances: ten queries, which the
-// database answers from memory but for the names of files.
+// Snapshot reads the cumulative views of all instances with ten queries. The
+// database answers all but the one for file names from memory.
 func (a *Admin) Snapshot(ctx context.Context) (*Snapshot, error) {
 	s := &Snapshot{
 		At: a.now(), instances: map[int32]instance{}, statistics: map[counter]int64{}, waits: map[counter]int64{},
@@ -139,14 +139,14 @@ func (a *Admin) Snapshot(ctx context.Context) (*Snapshot, error) {
 func scanCounters(into map[counter]int64) func(*sql.Rows) error {
 	return func(r *sql.Rows) error {
 		var c counter
-		var value sql.NullFloat64 // V$OSSTAT has fractions in rows that we do not ask for
+		var value sql.NullFloat64 // V$OSSTAT has fractions in rows that the query leaves out
 		err := r.Scan(&c.instance, &c.name, &value)
 		into[c] += int64(value.Float64)
 		return err
 	}
 }
 
-// counts lists what a file counts, so that sums and differences leave out none.
+// counts lists the counters of a file, so that sums and differences include all of them.
 func counts(f *runfile.OracleFile) ([]*int64, []*float64) {
 	numbers := []*int64{
 		&f.SmallReads, &f.SmallSyncReads, &f.LargeReads, &f.SmallReadMegabyte, &f.LargeReadMegabyte,
@@ -156,8 +156,8 @@ func counts(f *runfile.OracleFile) ([]*int64, []*float64) {
 	return numbers, times
 }
 
-// addFile adds what b counted to a, or takes it away, and says whether nothing is
-// below zero then.
+// addFile adds the counters of b to a, or with sign -1 subtracts them, and
+// reports whether no result is negative.
 func addFile(a, b runfile.OracleFile, sign int64) (sum runfile.OracleFile, forward bool) {
 	ai, af := counts(&a)
 	bi, bf := counts(&b)
@@ -173,24 +173,23 @@ func addFile(a, b runfile.OracleFile, sign int64) (sum runfile.OracleFile, forwa
 	return a, forward
 }
 
-// maxFiles bounds the files of a window, so that a result of a large database
-// still fits.
+// maxFiles bounds the files of a window, so that the result of a large database
+// stays small enough.
 const maxFiles = 500
 
-// topWaits is how many waits of a window are kept.
+// topWaits bounds the waits of a window.
 const topWaits = 5
 
-// Window returns what was counted between two snapshots. It fills Statistics,
-// Events, TopWaits and their total, Files, ServiceTimeUnit, the times of GV$OSSTAT and InstanceBytes, and
-// leaves the rest of an OracleWindow to others.
+// Window returns the differences between two snapshots. It sets Statistics, OwnReads and OwnReadBytes, Events,
+// TopWaits and their total, Files, DatafileBytes, ServiceTimeUnit, the times of GV$OSSTAT and InstanceBytes, and no
+// other field of an OracleWindow.
 //
-// What cannot be known is absent. An instance that was started in between, or
-// was not there at one of the ends, has no differences; sums over all instances
-// are then left out altogether, because they would lack its part. A single
-// counter that went back is left out alone. A counter that is new in the second
-// snapshot began at zero: V$SYSTEM_EVENT has no row for what never happened.
+// Unknown values are absent. An instance that was started between the snapshots, or that one of them lacks, has no
+// differences. Sums over all instances are then absent, because they would lack its part. If a single counter went
+// back, only this counter is absent. A counter that is new in the second snapshot began at zero: V$SYSTEM_EVENT has
+// no row for an event that never happened.
 //
-// Of more than 500 files, those with the most I/O are kept.
+// Of more than 500 files, Window keeps those with the most I/O.
 func Window(before, after *Snapshot) runfile.OracleWindow {
 	d := difference{before: before, after: after, lived: map[int32]bool{}}
 	for id := range before.instances {
@@ -223,14 +222,14 @@ func Window(before, after *Snapshot) runfile.OracleWindow {
 	return w
 }
 
-// difference works out what happened between two snapshots.
+// difference computes the differences between two snapshots.
 type difference struct {
 	before, after *Snapshot
-	lived         map[int32]bool // instances, whether they lived through
+	lived         map[int32]bool // whether each instance ran through both snapshots
 }
 
-// sums returns the differences of counters over all instances, by name, without
-// those that went back in any of them or are gone.
+// sums returns the differences of counters over all instances, by name. It
+// leaves out counters that went back or disappeared in any instance.
 func (d difference) sums(before, after map[counter]int64) map[string]int64 {
 	sum, bad := map[string]int64{}, map[string]bool{}
 	for c, value := range after {
@@ -265,7 +264,7 @@ func (d difference) events() []runfile.OracleEvent {
 	return list
 }
 
-// topWaits returns the longest waits of foreground sessions, and the time of all.
+// topWaits returns the longest waits of foreground sessions, and the total wait time.
 func (d difference) topWaits() (top []runfile.OracleWait, total *int64) {
 	waits := d.sums(d.before.foreground, d.after.foreground)
 	micros := d.sums(d.before.foregroundTime, d.after.foregroundTime)
@@ -288,7 +287,7 @@ func (d difference) topWaits() (top []runfile.OracleWait, total *int64) {
 }
 
 // buckets returns the histogram of an event over all instances, or none if a
-// bucket went back: percentiles of a part would be wrong.
+// bucket went back: percentiles of an incomplete histogram would be wrong.
 func (d difference) buckets(event string) []runfile.LatencyBucket {
 	sum := map[int64]int64{}
 	for b, count := range d.after.buckets {
@@ -313,8 +312,8 @@ func (d difference) buckets(event string) []runfile.LatencyBucket {
 	return list
 }
 
-// files returns what each file counted: datafiles and tempfiles all, others if
-// there was I/O on them.
+// files returns the counters of the files: of all datafiles and tempfiles, and
+// of other files with I/O.
 func (d difference) files() []runfile.OracleFile {
 	var list []runfile.OracleFile
 	for key, after := range d.after.files {
@@ -341,8 +340,8 @@ func byPlace(a, b runfile.OracleFile) int {
 	return cmp.Or(cmp.Compare(a.Instance, b.Instance), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Number, b.Number))
 }
 
-// instanceBytes returns the bytes read by each instance that lived through, by
-// its name.
+// instanceBytes returns the bytes read by each instance that ran through both
+// snapshots, by instance name.
 func (d difference) instanceBytes() map[string]int64 {
 	bytes := map[string]int64{}
 	for id, lived := range d.lived {
@@ -365,8 +364,8 @@ func known(values map[string]int64, name string) *int64 {
 	return nil
 }
 
-// unitSinceStart tells the unit by all that the instances have counted since they were started: a release has one unit,
-// and the second of two calibrations finds the dictionary in the buffer cache, so that nobody waits for its reads.
+// unitSinceStart determines the unit from all counts since the start of the instances. A release has one unit, and
+// during the second of two calibrations the dictionary is in the buffer cache, so that nobody waits for reads.
 func (s *Snapshot) unitSinceStart() string {
 	d := difference{before: &Snapshot{}, after: s, lived: map[int32]bool{}}
 	for id := range s.instances {
@@ -375,28 +374,28 @@ func (s *Snapshot) unitSinceStart() string {
 	return serviceTimeUnit(d.files(), d.events())
 }
 
-// serviceTimeUnit tells the unit of the times in V$IOSTAT_FILE. Oracle's
-// reference says milliseconds for every release; 12.2 was seen to have
-// microseconds. So it is derived, by holding the mean time of a read in that view
-// against the mean wait for such reads in V$SYSTEM_EVENT, which is in
-// microseconds, over the same interval:
+// serviceTimeUnit determines the unit of the times in V$IOSTAT_FILE. Oracle's
+// reference documents milliseconds for every release, but 12.2 was observed to
+// use microseconds. The unit is derived from the ratio between the mean time of
+// a read in that view and the mean wait for such reads in V$SYSTEM_EVENT, which
+// is in microseconds, over the same interval:
 //
 //	q = (time / reads) / (TIME_WAITED_MICRO / TOTAL_WAITS)
 //
 // q is about 1 if the times are microseconds, and about 1/1000 if they are
-// milliseconds. The two views do not count the very same reads, some releases
-// count wrongly (pNFS on 12.2: q = 0.05), and whole milliseconds round a read of
-// 0.1 ms up to ten times its time, or down to nothing. So
+// milliseconds. The two views do not count exactly the same reads, some
+// releases count wrongly (pNFS on 12.2: q = 0.05), and whole milliseconds round
+// a read of 0.1 ms up to ten times its time, or down to zero. The result is
 //
 //	1/50 <= q <= 50      Microseconds
 //	1/50000 <= q <= 1/80 Milliseconds
 //
-// and what lies elsewhere, or rests on fewer than 10 reads or waits, is not
-// told. The closest pair that can tell decides: synchronous single-block reads
-// are what db file sequential read waits for; all single-block reads, by
-// db file sequential read and db file parallel read; multiblock reads, by db file
-// scattered read. direct path read is no measure: its waits are shorter than
-// its reads, which have begun before.
+// Other ratios, and fewer than 10 reads or waits, give no unit. The first of
+// these pairs that gives a unit decides: synchronous single-block reads with db
+// file sequential read; all single-block reads with db file sequential read,
+// then with db file parallel read; multiblock reads with db file scattered
+// read. The event direct path read is unsuitable: its waits are shorter than
+// its reads, which begin earlier.
 func serviceTimeUnit(files []runfile.OracleFile, events []runfile.OracleEvent) string {
 	var sync, small, large mean
 	for _, f := range files {
@@ -426,7 +425,7 @@ func serviceTimeUnit(files []runfile.OracleFile, events []runfile.OracleEvent) s
 	return ""
 }
 
-// mean is a sum of times with their number.
+// mean is a sum of times and their number.
 type mean struct {
 	n   int64
 	sum float64
@@ -437,7 +436,7 @@ func (m *mean) add(n int64, sum float64) {
 	m.sum += sum
 }
 
-// compare tells the unit of reads by waits for them, or says nothing.
+// compare returns the unit of reads that the waits for them show; empty if they show none.
 func compare(reads, waits mean) string {
 	const enough = 10
 	if reads.n < enough || waits.n < enough || waits.sum <= 0 {

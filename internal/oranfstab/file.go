@@ -3,13 +3,11 @@
 //
 // # Where Oracle looks
 //
-// On Linux dNFS takes the first file that it finds: $ORACLE_HOME/dbs/oranfstab
-// for that home only, then /etc/oranfstab for all homes, then /etc/mtab. The
-// last gives NFSv3 over one path with no oranfstab at all; NFSv4, NFSv4.1,
-// pNFS, several paths and Kerberos need the file. The kernel mount has to exist
-// as well: dNFS never mounts for the operating system, and an export or mount
-// that differs from the kernel's mount table makes Oracle use the kernel client
-// without a word.
+// On Linux dNFS takes the first file that it finds: $ORACLE_HOME/dbs/oranfstab for that home only, then
+// /etc/oranfstab for all homes, then /etc/mtab. The last gives NFSv3 over one path with no oranfstab at all; NFSv4,
+// NFSv4.1, pNFS, several paths and Kerberos need the file. The kernel mount has to exist as well: dNFS never mounts
+// for the operating system, and an export or mount that differs from the kernel's mount table makes Oracle use the
+// kernel client without a message.
 //
 // # Grammar
 //
@@ -31,24 +29,21 @@
 // On Windows a mount is C:\DIRECTORY, nfs://SERVER/EXPORT, SERVER:/EXPORT or
 // //SERVER/EXPORT.
 //
-// An export with its mount point and its security mode is one line. A line that
-// starts with # is a comment. Keys and the values of nfs_version and security
-// are read here in any case; Oracle's own examples use both NFSv3 and nfsv3.
+// An export with its mount point and its security mode is one line. A line that starts with # is a comment. This
+// package reads keys, and the values of nfs_version and security, in any case; Oracle's own examples use both NFSv3
+// and nfsv3.
 //
-// The order that [Render] writes is the one above. Nothing says that the order
-// of all lines matters, but one report says that it does for nfs_version, and
-// this order is the one that agrees with the files that are known to work.
+// [Render] writes the lines in the order above. Oracle does not document that the order matters, but one report says
+// that the place of nfs_version does. This order agrees with the files that are known to work.
 //
 // # Sources
 //
-// The grammar and the search order are those of the Oracle Database and Grid
-// Infrastructure installation guides 12.2, 19c and 21c ("Creating an oranfstab
-// File for Direct NFS Client", "Specifying Network Paths"). That syntax errors
-// hang the start or are silently ignored, that host names must not be served
-// round robin, and that ONTAP does not trunk NFSv4.1, is in NetApp's guide for
-// Oracle on ONTAP.
+// The grammar and the search order come from the Oracle Database and Grid Infrastructure installation guides 12.2,
+// 19c and 21c ("Creating an oranfstab File for Direct NFS Client", "Specifying Network Paths"). NetApp's guide for
+// Oracle on ONTAP documents that syntax errors hang the start or are silently ignored, that host names must not use
+// round robin, and that ONTAP does not trunk NFSv4.1.
 //
-// The package is pure: it does no I/O and looks up no names.
+// The package is pure: it does no I/O and resolves no names.
 package oranfstab
 
 import (
@@ -61,9 +56,9 @@ import (
 
 // Limits and defaults of Oracle's documentation.
 const (
-	// MaxPaths is how many paths, and how many locals, one server may have.
+	// MaxPaths bounds the paths, and the locals, of one server.
 	MaxPaths = 4
-	// DefaultMountTimeoutSeconds is mnt_timeout where a file has none.
+	// DefaultMountTimeoutSeconds is Oracle's mnt_timeout if a file has none.
 	DefaultMountTimeoutSeconds = 600
 
 	maxNameBytes = 255  // V$DNFS_SERVERS.SVRNAME
@@ -86,7 +81,7 @@ const (
 type Security string
 
 // The security modes that Oracle knows, from 12.2 on. The zero Security means
-// that the file does not say.
+// that the file does not set one.
 const (
 	SecuritySys   Security = Security(bench.SecuritySys)
 	SecurityKrb5  Security = "krb5"
@@ -104,33 +99,33 @@ type Server struct {
 	// Name is the label that V$DNFS_SERVERS shows as SVRNAME. It need not
 	// resolve, but with Kerberos it must be the server's full host name.
 	Name string
-	// Paths are the channels, at least one and at most [MaxPaths].
+	// Paths are the channels: at least one and at most [MaxPaths].
 	Paths []PathPair
 	// DontRoute sets SO_DONTROUTE on the connections.
 	DontRoute bool
 	Version   Version
-	// SecurityDefault holds for the exports that have no Security of their own.
+	// SecurityDefault applies to exports without a Security of their own.
 	SecurityDefault Security
 	// MountTimeoutSeconds is positive, or nil for Oracle's default.
 	MountTimeoutSeconds *int32
-	// Management and Community are for SNMP, which Oracle asks only to find
-	// out whether the storage can do Hybrid Columnar Compression.
+	// Management and Community are for SNMP. Oracle queries it only to find out
+	// whether the storage supports Hybrid Columnar Compression.
 	Management, Community string
 	// UID and GID matter on Windows only.
 	UID, GID *uint32
-	// Exports is what this server serves, at least one.
+	// Exports are the exports of this server, at least one.
 	Exports []Export
 }
 
-// PathPair is one channel: a server address, and the client address to reach it
-// from. Both are IP addresses, or host names that must not be round robin.
+// PathPair is one channel: a server address, and the client address that
+// connects to it. Both are IP addresses, or host names without round robin.
 type PathPair struct {
 	Local string // empty: the operating system chooses
 	Path  string
 }
 
-// Export says where an exported directory is mounted on this host. Both must be
-// spelled as the kernel's mount table spells them.
+// Export maps an exported directory to its mount point on this host. Both must
+// be spelled as in the kernel's mount table.
 type Export struct {
 	Path     string
 	Mount    string
@@ -138,7 +133,7 @@ type Export struct {
 }
 
 // EffectiveVersion returns the version that Oracle uses for the server: NFSv3
-// where the file does not say.
+// if the file has none.
 func (s Server) EffectiveVersion() Version { return cmp.Or(s.Version, NFSv3) }
 
 // EffectiveSecurity returns the security mode that Oracle uses for an export of
@@ -147,8 +142,8 @@ func (s Server) EffectiveSecurity(e Export) Security {
 	return cmp.Or(e.Security, s.SecurityDefault, SecuritySys)
 }
 
-// Select returns the server and its export with these names. An empty name means the
-// only one. The error lists what there is.
+// Select returns the server and the export with these names. An empty name selects the only one. The error lists the
+// choices.
 func (f File) Select(server, export string) (Server, Export, error) {
 	s, err := choose("server", server, f.Servers, func(s Server) string { return s.Name })
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// checkBlocks checks what cannot be seen in one line.
+// checkBlocks checks rules that span several lines.
 func checkBlocks(l *log, blocks []*block, last int) {
 	if len(blocks) == 0 {
 		l.fail("NoServer", word{line: last, column: 1}, `the file has no server; write "server: NAME", a path and an export`)
@@ -15,7 +15,7 @@ func checkBlocks(l *log, blocks []*block, last int) {
 	names, mounts := map[string]word{}, map[string]word{}
 	for _, b := range blocks {
 		if name := b.name; name.text != "" {
-			// Without case: nothing says that Oracle tells labels apart by it.
+			// Labels are compared without case: Oracle does not document that case distinguishes them.
 			if first, again := firstOf(names, strings.ToLower(name.text), name); again {
 				l.fail("DuplicateServer", name, "server %q is on line %d already; labels have to be unique", name.text, first.line)
 			}
@@ -32,7 +32,7 @@ func checkBlocks(l *log, blocks []*block, last int) {
 	}
 }
 
-// firstOf returns the first word with this key. If w is it, it is kept, and again is false.
+// firstOf returns the first word with this key. If there was none, it records w and reports again as false.
 func firstOf[K comparable](seen map[K]word, key K, w word) (first word, again bool) {
 	first, again = seen[key]
 	if !again {
@@ -65,7 +65,8 @@ func checkChannels(l *log, b *block) {
 	}
 }
 
-// checkSubnet guesses the netmask, which the file does not have: /24 for IPv4 and /64 for IPv6.
+// checkSubnet warns of two addresses in one subnet. The file has no netmask, so it assumes /24 for IPv4 and /64 for
+// IPv6.
 func checkSubnet(l *log, name string, w word, seen map[netip.Prefix]word) {
 	a, err := netip.ParseAddr(w.text)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/human"
 )
 
-// The keys, in the order in which the documentation of this package has them.
+// The keys, in the order of the package comment.
 const (
 	keyServer          = "server"
 	keyLocal           = "local"
@@ -28,7 +28,7 @@ const (
 	keyMount           = "mount"
 	keySecurity        = "security"
 
-	// keyDoNotRoute is what the oldest examples have for dontroute.
+	// keyDoNotRoute is the spelling of dontroute in the oldest examples.
 	keyDoNotRoute = "donotroute"
 )
 
@@ -39,9 +39,9 @@ func keys() []string {
 	}
 }
 
-// Parse reads the text of an oranfstab. Where [Lint] finds a problem of severity
-// [Error], it returns a *[ParseError] with those problems and no File. Warnings
-// do not stop it; [Lint] tells them.
+// Parse reads the text of an oranfstab. Where [Lint] finds a problem of
+// severity [Error], it returns a *[ParseError] with those problems and no File.
+// Warnings do not stop it; [Lint] returns them.
 //
 // A File that Parse returns can be rendered, and parses to itself again.
 func Parse(src []byte) (File, error) {
@@ -72,23 +72,23 @@ func analyse(src string) ([]*block, []Problem) {
 	}
 	p.dropLocal()
 	checkBlocks(&p.log, p.blocks, last)
-	// In the order of the file. Those of one place keep the order in which they were found.
+	// Sort by place. Problems of one place keep the order in which they were found.
 	slices.SortStableFunc(p.problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	return p.blocks, p.problems
 }
 
-// parser reads statements into blocks. It goes on after an error as if the line
-// had been right where it can, so that one mistake is reported once.
+// parser reads statements into blocks. After an error it continues, where it
+// can, as if the line had been right, so that it reports one mistake once.
 type parser struct {
 	log
 	blocks []*block
-	block  *block // the one that attributes go to, nil before the first
-	local  word   // the last local that had no path yet
+	block  *block // the block that attributes go to; nil before the first server line
+	local  word   // the last local without a path so far
 }
 
-// block is a server block with the places of everything in it.
+// block is a server block with the places of its words.
 type block struct {
 	name     word // without text if the server line is missing or has no value
 	channels []channel
@@ -96,7 +96,7 @@ type block struct {
 	singles  map[string]word // values of the keys that may appear once
 	exports  []exportLine
 
-	sawPath, sawExport bool // even where the value was unusable
+	sawPath, sawExport bool // also if the value was unusable
 }
 
 type channel struct{ local, path word }
@@ -187,7 +187,7 @@ func (p *parser) takeKey(words []word) (name string, key word, colon bool, rest 
 	return name, key, colon, rest
 }
 
-// value returns the one value that a key must have.
+// value returns the single value of a key.
 func (p *parser) value(key word, rest []word) (word, bool) {
 	if len(rest) == 0 {
 		p.fail("MissingValue", key, "%s has no value", key.text)
@@ -210,13 +210,13 @@ func (p *parser) server(key word, rest []word) {
 	p.openBlock(name)
 }
 
-// openBlock begins the block that the following attributes go to.
+// openBlock starts a new block for the following attributes.
 func (p *parser) openBlock(name word) {
 	p.block = &block{name: name, singles: map[string]word{}}
 	p.blocks = append(p.blocks, p.block)
 }
 
-// dropLocal complains about a local that is still waiting for its path.
+// dropLocal reports a local without a path.
 func (p *parser) dropLocal() {
 	if p.local.text != "" {
 		p.fail("LocalWithoutPath", p.local, `local %s is not followed by a path; write "path: ADDRESS" on the next line`,
@@ -273,7 +273,7 @@ func (p *parser) dontRoute(name string, key word, colon bool, rest []word) {
 	p.once(keyDontRoute, key, key)
 }
 
-// single reads a key that takes one value and may appear once in a block.
+// single reads a key that takes one value and may appear at most once in a block.
 func (p *parser) single(name string, key word, rest []word) {
 	if name == keyVersion && p.block.sawExport {
 		p.warn("VersionAfterExport", key,
@@ -335,7 +335,7 @@ func (p *parser) checkSecurity(v word) {
 
 const exportForm = `"export: PATH mount: PATH [security: MODE]"`
 
-// export reads the one line that has several keys.
+// export reads an export line, which has several keys.
 func (p *parser) export(key word, rest []word) {
 	p.block.sawExport = true
 	var e exportLine
@@ -366,8 +366,8 @@ func (p *parser) innerKey(words []word) (word, []word) {
 	return key, rest
 }
 
-// operand returns the value of the key and what follows from the next key on.
-// What stands between the two is reported.
+// operand returns the value of the key, and the words from the next key on. It
+// reports words between the two.
 func (p *parser) operand(key word, rest []word, next string) (value word, after []word) {
 	own := rest
 	i := slices.IndexFunc(rest, func(w word) bool {
@@ -386,7 +386,7 @@ func (p *parser) operand(key word, rest []word, next string) (value word, after 
 	case i >= 0:
 		p.fail("PathWithBlank", own[1], "unexpected %q before %s; the line is %s, and no path may have a blank", own[1].text,
 			next, exportForm)
-	case next != keyMount: // else the missing mount is what is wrong
+	case next != keyMount: // otherwise the missing mount is the mistake
 		p.fail("TrailingText", own[1], "unexpected %q; the line is %s, and no path may have a blank",
 			own[1].text, exportForm)
 	}

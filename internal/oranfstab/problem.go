@@ -6,17 +6,17 @@ import (
 	"unicode"
 )
 
-// Severity says whether a file with the problem can be relied on.
+// Severity says how bad a problem is.
 type Severity string
 
 // An Error breaks a documented rule. A Warning is legal or unconfirmed, but has
-// cost people time.
+// cost users time.
 const (
 	Error   Severity = "error"
 	Warning Severity = "warning"
 )
 
-// Problem is one thing that is wrong with a file.
+// Problem is one mistake in a file.
 type Problem struct {
 	Line     int // from 1
 	Column   int // from 1, in characters
@@ -31,13 +31,13 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%d:%d: %s: %s", p.Line, p.Column, p.Severity, p.Message)
 }
 
-// ParseError is what [Parse] returns for a file with problems of severity
-// [Error]; Problems holds those, in the order of the file, and is not empty.
+// ParseError is the error of [Parse] for a file with problems of severity
+// [Error]. Problems holds these in the order of the file, and is not empty.
 type ParseError struct {
 	Problems []Problem
 }
 
-// Error tells the first problem and how many there are.
+// Error returns the first problem, and the number of others.
 func (e *ParseError) Error() string {
 	p := e.Problems[0]
 	first := fmt.Sprintf("line %d, column %d: %s", p.Line, p.Column, p.Message)
@@ -49,7 +49,7 @@ func (e *ParseError) Error() string {
 
 func isError(p Problem) bool { return p.Severity == Error }
 
-// log collects problems. Its methods take the word that the problem is about.
+// log collects problems. Its methods take the word with the problem.
 type log struct{ problems []Problem }
 
 func (l *log) fail(code string, w word, format string, args ...any) {
@@ -61,7 +61,7 @@ func (l *log) warn(code string, w word, format string, args ...any) {
 }
 
 func (l *log) add(s Severity, code string, w word, format string, args ...any) {
-	printable := func(r rune) rune { // what a file contains must not act on a terminal
+	printable := func(r rune) rune { // text from a file must not act on a terminal
 		if unicode.IsPrint(r) {
 			return r
 		}

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Render writes the file in its canonical form: the order of the package
-// comment, lower case, one blank between words, an empty line between servers,
-// and nothing that is not set.
+// Render writes the file in its canonical form: the order of the package comment, lower case, one blank between
+// words, an empty line between servers, and nothing that is not set.
 //
-// What it has written is read by [Parse]: it refuses, in Lint's words, what Parse refuses, and whatever is
-// not read back as it was, such as a value that would begin another line or attribute.
+// [Parse] reads the output back to the same File. Render fails, with Lint's message, on a File that Parse would
+// refuse, and on values that would be read back differently, such as a value that would begin another line or
+// attribute.
 func Render(f File) (string, error) {
 	if len(f.Servers) == 0 {
 		return "", errors.New("render oranfstab: servers is empty")
@@ -28,10 +28,10 @@ func Render(f File) (string, error) {
 	text := b.String()
 	read, err := Parse([]byte(text))
 	if perr := (*ParseError)(nil); errors.As(err, &perr) {
-		// Places in a file that nobody will see are of no use.
+		// The places refer to a text that nobody sees.
 		return "", fmt.Errorf("render oranfstab: %s", perr.Problems[0].Message)
 	}
-	// Parse returns empty slices of servers only, so the servers are copied.
+	// Parse never returns a nil slice of servers, so a copy of the servers is compared.
 	if !reflect.DeepEqual(read, File{Servers: append([]Server{}, f.Servers...)}) {
 		return "", errors.New("render oranfstab: a value would be read back differently")
 	}
@@ -69,7 +69,7 @@ func writeServer(b *strings.Builder, s Server) {
 	}
 }
 
-// writeLine writes nothing for an empty value.
+// writeLine writes a line, or nothing if the value is empty.
 func writeLine(b *strings.Builder, key, value string) {
 	if value != "" {
 		b.WriteString(key + ": " + value + "\n")

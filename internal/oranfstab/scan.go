@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// word is a run of characters without blanks, and where it stands.
+// word is a run of characters without blanks, and its place.
 type word struct {
 	text         string
 	line, column int
@@ -23,9 +23,9 @@ func (w word) until(i int) word {
 
 const byteOrderMark = "\ufeff"
 
-// scan splits the source into the words of each line that has any, without
-// comments, and reports the characters that do not belong into the file. It
-// also returns the number of the last line.
+// scan returns the words of each line that is not blank or a comment, and
+// reports characters that the file must not have. It also returns the number of
+// the last line.
 func scan(l *log, src string) (lines [][]word, last int) {
 	if strings.HasPrefix(src, byteOrderMark) {
 		l.fail("ByteOrderMark", word{line: 1, column: 1}, "the file begins with a byte order mark; save it as plain ASCII")
@@ -103,7 +103,7 @@ func nickname(r rune) string {
 	}
 }
 
-// splitWords returns the words of a line. A comment behind them is reported and left out.
+// splitWords returns the words of a line. It reports and drops a comment behind them.
 func splitWords(l *log, text string, line int) (words []word) {
 	rest := word{text: text, line: line, column: 1}
 	for {

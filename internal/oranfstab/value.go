@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// A complaint is what is wrong with a value, in words that go behind the name
-// of the value: "holds a quote". The empty complaint means that it is right.
+// A complaint says what is wrong with a value, in words that follow the name of
+// the value: "holds a quote". It is empty if the value is right.
 type complaint = string
 
-// checkToken finds the characters that mean something else in the file.
+// checkToken reports characters that mean something else in the file.
 func checkToken(s string) complaint {
 	if i := strings.IndexAny(s, "#\"'"); i >= 0 {
 		if s[i] == '#' {
@@ -24,7 +24,7 @@ func checkToken(s string) complaint {
 	return ""
 }
 
-// checkLabel is for server names and SNMP communities.
+// checkLabel checks server names and SNMP communities.
 func checkLabel(s string) complaint {
 	if c := checkToken(s); c != "" {
 		return c
@@ -57,8 +57,9 @@ func checkAddress(s string) complaint {
 	}
 }
 
-// isHostName allows underscores, which are not in the standard but in use. A
-// name whose last label is a number is a mistyped IPv4 address.
+// isHostName reports whether s is a host name. It allows underscores, which the
+// standard does not have but networks use. A name whose last label is a number
+// is a mistyped IPv4 address.
 func isHostName(s string) bool {
 	labels := strings.Split(s, ".")
 	for _, l := range labels {
@@ -73,13 +74,13 @@ func isHostName(s string) bool {
 	return len(s) <= maxNameBytes && strings.Trim(last, "0123456789") != ""
 }
 
-// isQualified reports whether a server name can be that of a Kerberos principal.
+// isQualified reports whether a server name is fully qualified, as a Kerberos principal needs.
 func isQualified(name string) bool {
 	_, err := netip.ParseAddr(name)
 	return err != nil && isHostName(name) && strings.Contains(name, ".")
 }
 
-// checkPath is for exports, and for mount points that are not on Windows.
+// checkPath checks exports, and mount points that are not on Windows.
 func checkPath(s string) (c complaint, code string) {
 	if c := checkToken(s); c != "" {
 		return c, "BadCharacter"
@@ -105,8 +106,8 @@ func checkMount(s string) (c complaint, code string) {
 	return checkPath(s)
 }
 
-// windowsMount returns what follows the drive or the server in the forms that a mount has on
-// Windows: C:\DIRECTORY, nfs://SERVER/EXPORT, SERVER:/EXPORT and //SERVER/EXPORT.
+// windowsMount returns the part of a Windows mount after the drive or the server. The forms are C:\DIRECTORY,
+// nfs://SERVER/EXPORT, SERVER:/EXPORT and //SERVER/EXPORT.
 func windowsMount(s string) (rest string, ok bool) {
 	s = strings.ReplaceAll(s, `\`, "/")
 	server, rest, ok := strings.Cut(s, ":/")
@@ -124,7 +125,7 @@ func windowsMount(s string) (rest string, ok bool) {
 	return rest, ok && (err == nil || isHostName(server))
 }
 
-// cleaned returns the spelling that a kernel's mount table has for the path.
+// cleaned returns the path as a kernel's mount table spells it.
 func cleaned(s string) string {
 	if _, windows := windowsMount(s); windows {
 		return s
@@ -142,8 +143,8 @@ func parseSecurity(s string) (Security, bool) {
 	return v, slices.Contains([]Security{SecuritySys, SecurityKrb5, SecurityKrb5i, SecurityKrb5p}, v)
 }
 
-// parseTimeout takes seconds. A sign or leading zeros are refused: they are not
-// in any example, and they would not be written back.
+// parseTimeout parses a number of seconds. It refuses a sign and leading zeros:
+// no example has them, and Render would not write them back.
 func parseTimeout(s string) (int32, bool) {
 	n, err := strconv.ParseInt(s, 10, 32)
 	return int32(n), err == nil && n > 0 && strconv.FormatInt(n, 10) == s

@@ -10,8 +10,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Belongs returns an error where a plan that was read is not one of this benchmark: its identity, the number of
-// its clients, its time, its files or its servers are others.
+// Belongs returns an error if a plan is not one of this benchmark: if its identity, number of clients, time, files or
+// servers differ.
 func Belongs(p runfile.Plan, b *v1alpha1.NFSBenchmark) error {
 	run, limit, e := b.Spec.Run, b.Spec.Run.TimeoutSeconds, b.Spec.Storage.Export
 	switch {

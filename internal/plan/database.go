@@ -14,12 +14,11 @@ import (
 )
 
 const (
-	// DatabasePath is where Oracle's images keep their data, and with them where
-	// the volume of a run with a database is mounted.
+	// DatabasePath is the data directory of Oracle's images, where a run with a database mounts its volume.
 	DatabasePath = "/opt/oracle/oradata"
-	// RedoPath is where a second export is mounted for the online redo logs.
+	// RedoPath is the mount path of a second export for the online redo logs.
 	RedoPath = "/opt/oracle/oraredo"
-	// listener is how the containers of one pod reach its database.
+	// listener is the address of the database within its pod.
 	listener   = "localhost:1521/"
 	userSys    = "sys"
 	roleSYSDBA = "SYSDBA"
@@ -27,19 +26,18 @@ const (
 
 const (
 	mebibyte = 1 << 20
-	// defaultMemoryBytes is what a database container asks for without a word of
-	// the user; Oracle's images do not start with less than 2 GiB.
+	// defaultMemoryBytes is the memory request of a database container if the user sets none; Oracle's images do not start
+	// with less than 2 GiB.
 	defaultMemoryBytes = 4 << 30
 	// Oracle Free and Express use at most 2 GiB for SGA and PGA together.
 	freeSGAMegabytes = 1536
 	freePGAMegabytes = 512
 )
 
-// NeedsVolume says that the kernel mounts the storage into the pods of a run:
-// for its own client, and for the container of a database, whose Direct NFS
-// wants the kernel's mount beside its own.
+// NeedsVolume reports whether the kernel mounts the storage into the pods of a run: for its own client, and for the
+// container of a database, whose Direct NFS needs the kernel mount besides its own.
 //
-// A database that exists has its mounts already.
+// An existing database has its mounts already.
 func NeedsVolume(b *v1alpha1.NFSBenchmark) bool {
 	if d := b.Spec.Database; d != nil {
 		return d.Container != nil
@@ -47,8 +45,8 @@ func NeedsVolume(b *v1alpha1.NFSBenchmark) bool {
 	return b.Spec.Protocol.Client == bench.ClientKernel
 }
 
-// DataDirectory is where the pods of a run see the volume, and what the oranfstab names as
-// its mount. That of an existing database names database.external.mountPath.
+// DataDirectory returns the mount path of the volume in the pods of a run, which the oranfstab names too. For an
+// existing database database.external.mountPath names it.
 func DataDirectory(b *v1alpha1.NFSBenchmark) string {
 	if container(b) != nil {
 		return DatabasePath
@@ -56,7 +54,7 @@ func DataDirectory(b *v1alpha1.NFSBenchmark) string {
 	return MountPath
 }
 
-// RedoExport is the export of the redo logs; empty where they are with the data.
+// RedoExport returns the export of the redo logs; empty if they are with the data.
 func RedoExport(b *v1alpha1.NFSBenchmark) string {
 	if container(b) == nil || b.Spec.Storage.Export == nil {
 		return ""
@@ -64,7 +62,7 @@ func RedoExport(b *v1alpha1.NFSBenchmark) string {
 	return b.Spec.Storage.Export.RedoPath
 }
 
-// container is the database that the run starts; nil = none.
+// container returns the database that the run starts; nil = none.
 func container(b *v1alpha1.NFSBenchmark) *v1alpha1.DatabaseContainer {
 	if b.Spec.Database == nil {
 		return nil
@@ -72,18 +70,18 @@ func container(b *v1alpha1.NFSBenchmark) *v1alpha1.DatabaseContainer {
 	return b.Spec.Database.Container
 }
 
-// Instance is what follows from the declaration of a database container.
+// Instance holds the values that follow from the spec of a database container.
 type Instance struct {
 	SID, PDB    string // upper case
-	MemoryBytes int64  // that the container is limited to, or asks for
-	// HugePagesBytes are beside MemoryBytes, and for the SGA alone.
+	MemoryBytes int64  // limit of the container, or its request
+	// HugePagesBytes are additional to MemoryBytes, and for the SGA alone.
 	HugePagesBytes int64
 	SGAMegabytes   int64 // 2^20 bytes; half of the memory
 	PGAMegabytes   int64 // 2^20 bytes; an eighth of it
 	CPUs           int64 // cpu_count
 }
 
-// InstanceOf fills in what the user left out, as the images have it.
+// InstanceOf returns the instance, with the defaults of the images for the fields that the user left out.
 func InstanceOf(c *v1alpha1.DatabaseContainer) Instance {
 	i := Instance{
 		SID: strings.ToUpper(c.SID), PDB: strings.ToUpper(c.PDB),
@@ -155,7 +153,7 @@ func database(b *v1alpha1.NFSBenchmark) *runfile.Database {
 	return out
 }
 
-// bytesOf is a size; 0 where none is declared.
+// bytesOf returns a size; 0 if none is declared.
 func bytesOf(q *resource.Quantity) int64 {
 	if q == nil {
 		return 0
@@ -181,13 +179,12 @@ func external(x *v1alpha1.DatabaseExternal, direct bool) *runfile.Database {
 	return d
 }
 
-// parameters are the user's, and beside them those without which a comparison would not be
-// fair: the memory and the CPUs of the container instead of the node's, processes for all
-// users, and asynchronous direct I/O for the kernel's NFS, which Direct NFS has in any case.
-// Automatic memory management stays off, because it needs all of the SGA in /dev/shm; a user
-// who sets it sizes the memory. Random reads read one block each, as SLOB recommends: Oracle
-// does not count reads in batches or in advance as db file sequential read. No job of the
-// database runs beside the load, such as the statistics that a new database gathers.
+// parameters returns the user's parameters, and those that a fair comparison needs: the memory and CPUs of the
+// container instead of the node's, processes for all users, and asynchronous direct I/O for the kernel's NFS, which
+// Direct NFS always uses. Automatic memory management stays off, because it needs all of the SGA in /dev/shm; a user
+// who enables it sizes the memory. Random reads read one block each, as SLOB recommends: Oracle does not count batched
+// or prefetched reads as db file sequential read. No job of the database runs beside the load, such as the gathering of
+// statistics in a new database.
 func parameters(b *v1alpha1.NFSBenchmark, i Instance, direct bool) map[string]string {
 	c := container(b)
 	out := map[string]string{}

@@ -16,27 +16,27 @@ import (
 )
 
 const (
-	// defaultCPUs is cpu_count where the resources of the container say nothing: what every node
-	// has. Oracle's own default is the CPUs of the node.
+	// defaultCPUs is cpu_count if the container has no CPU resources: every node has as many. Oracle's own default is the
+	// CPUs of the node.
 	defaultCPUs = 2
-	// freeCPUs are the cores that Oracle Free and Express use at most.
+	// freeCPUs is the number of cores that Oracle Free and Express use at most.
 	freeCPUs = 2
 	// cachePerCPU is the smallest buffer cache for each CPU (Oracle Database Reference 12.1 and later,
 	// DB_CACHE_SIZE). Oracle raises a smaller value.
 	cachePerCPU = int64(4 * mebibyte)
-	// otherProcesses are the background processes of an instance and our own sessions, and
-	// leastProcesses is the smallest default that images have for all processes.
+	// otherProcesses allows for the background processes of an instance and the sessions of nfsbench; leastProcesses is
+	// the smallest default of the images for all processes.
 	otherProcesses = 100
 	leastProcesses = 200
 )
 
-// isLimited says that the edition limits CPU and memory by itself.
+// isLimited reports whether the edition itself limits CPU and memory.
 func isLimited(c *v1alpha1.DatabaseContainer) bool {
 	return c.Edition == v1alpha1.EditionFree || c.Edition == v1alpha1.EditionExpress
 }
 
-// cpus are the whole CPUs that an instance should count on, and the thousandths of a core that it
-// can use at most; 0 = as many as the node has.
+// cpus returns the number of CPUs for cpu_count, and the limit of an instance in thousandths of a core; 0 = all CPUs of
+// the node.
 func cpus(c *v1alpha1.DatabaseContainer) (count, mostMillis int64) {
 	count = defaultCPUs
 	if r := c.Resources; r != nil {
@@ -57,7 +57,7 @@ func cpus(c *v1alpha1.DatabaseContainer) (count, mostMillis int64) {
 	return count, mostMillis
 }
 
-// sessions are those that a load opens at most.
+// sessions returns the most sessions that a load opens.
 func sessions(w bench.Workload) int64 {
 	if w.SLOB == nil {
 		return 0
@@ -65,7 +65,7 @@ func sessions(w bench.Workload) int64 {
 	return int64(slices.Max(w.SLOB.Ramp()))
 }
 
-// checkInstance finds parameters with which Oracle would not start, or would replace.
+// checkInstance rejects parameters with which Oracle would not start, or that Oracle would replace.
 func checkInstance(b *v1alpha1.NFSBenchmark, parameters map[string]string) error {
 	c := container(b)
 	if regexp.MustCompile(`:1[18]\.\d+\.[0-9.]*-xe`).MatchString(c.Image) {
@@ -117,7 +117,7 @@ func checkInstance(b *v1alpha1.NFSBenchmark, parameters map[string]string) error
 	return nil
 }
 
-// memoryLimit is that of the container; 0 = none.
+// memoryLimit returns the memory limit of the container; 0 = none.
 func memoryLimit(c *v1alpha1.DatabaseContainer) int64 {
 	if c.Resources == nil {
 		return 0
@@ -125,8 +125,8 @@ func memoryLimit(c *v1alpha1.DatabaseContainer) int64 {
 	return c.Resources.Limits.Memory().Value()
 }
 
-// hugePages are those that the container gets. They do not count as its memory, and Oracle puts
-// nothing but its SGA there.
+// hugePages returns the size of the container's huge pages. They do not count as its memory, and Oracle uses them for
+// the SGA only.
 func hugePages(c *v1alpha1.DatabaseContainer) int64 {
 	sum := int64(0)
 	if c.Resources != nil {
@@ -139,7 +139,7 @@ func hugePages(c *v1alpha1.DatabaseContainer) int64 {
 	return sum
 }
 
-// granuleOf is the unit of the parts of an SGA (Oracle Database Administrator's Guide, "Granules").
+// granuleOf returns the allocation unit of an SGA (Oracle Database Administrator's Guide, "Granules").
 func granuleOf(sga int64) int64 {
 	const gibibyte = 1 << 30
 	granule := int64(16 * mebibyte)

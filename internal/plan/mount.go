@@ -11,18 +11,17 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
-// MountOptions are the options of a kernel mount for database files: NetApp's
-// and Oracle's for Linux single instance (hard, tcp, timeo=600), with the
-// version always explicit, because a negotiated one is not what was declared.
-// bg has no meaning for a volume of a pod and nointr none since Linux 2.6.25.
-// The server is its address, or empty where it is not known.
+// MountOptions returns the options of a kernel mount for database files, as NetApp and Oracle recommend for Linux
+// single instance (hard, tcp, timeo=600). The version is always explicit, because a negotiated version may differ from
+// the declared one. bg has no meaning for a volume of a pod, and nointr none since Linux 2.6.25. server is the address,
+// or empty if it is not known.
 func MountOptions(p bench.Protocol, server string) []string {
 	proto := "proto=tcp"
 	if p.Transport == bench.TransportRDMA {
 		proto = "proto=rdma" // with port 20049, unless the mount names another
 	}
 	if a, err := netip.ParseAddr(strings.Trim(server, "[]")); err == nil && a.Is6() {
-		proto += "6" // mount.nfs takes the names without it for IPv4, and refuses the address
+		proto += "6" // mount.nfs uses the names without 6 for IPv4, and refuses the address
 	}
 	opts := []string{"rw", "hard", proto, "timeo=600", "nfsvers=" + kernelVersion(p.Version)}
 	if p.Version == bench.NFSv3 {
@@ -42,13 +41,13 @@ func MountOptions(p bench.Protocol, server string) []string {
 	return opts
 }
 
-// databaseTransferBytes is the rsize and wsize that NetApp and Oracle give for
-// the mounts of datafiles, redo logs and control files on Linux.
+// databaseTransferBytes is the rsize and wsize that NetApp and Oracle recommend for mounts of datafiles, redo logs and
+// control files on Linux.
 const databaseTransferBytes = 256 << 10
 
-// MountOptionsOf are the options of the volume that a benchmark makes. That of a
-// database container has explicit transfer sizes in any case. Its locks stay on
-// the node too: one instance uses the volume, and nodes need no lock manager.
+// MountOptionsOf returns the mount options of the volume that a benchmark makes. For a database container the transfer
+// sizes are always explicit. Its locks stay on the node too: one instance uses the volume, and nodes need no lock
+// manager.
 func MountOptionsOf(b *v1alpha1.NFSBenchmark, server string) []string {
 	p := b.Spec.Protocol
 	if container(b) != nil && p.TransferSize == nil {
@@ -57,8 +56,8 @@ func MountOptionsOf(b *v1alpha1.NFSBenchmark, server string) []string {
 	return MountOptions(p, server)
 }
 
-// kernelVersion spells a version as mount.nfs does. pNFS is NFSv4.1 where the
-// server hands out layouts; the mount can only ask for 4.1.
+// kernelVersion formats a version for mount.nfs. pNFS is NFSv4.1 with layouts from the server; the mount can only ask
+// for 4.1.
 func kernelVersion(v bench.NFSVersion) string {
 	switch v {
 	case bench.NFSv40:

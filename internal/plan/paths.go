@@ -12,29 +12,27 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// maxPaths is how many paths an oranfstab takes for one server.
+// maxPaths is the most paths of one server in an oranfstab.
 const maxPaths = 4
 
-// MountDecides says that the one address in use is that of the kernel's mount: for its own
-// client, and for Direct NFS without an oranfstab, which looks for the mount.
+// MountDecides reports whether the kernel's mount decides the one address in use: for its own client, and for Direct
+// NFS without an oranfstab, which reads the mount table.
 func MountDecides(p bench.Protocol) bool {
 	return p.Client == bench.ClientKernel || p.Oranfstab == bench.Disabled
 }
 
-// ErrNoPath says that no address answers to what protocol.paths.select asks for.
+// ErrNoPath reports that no address matches protocol.paths.select.
 var ErrNoPath = errors.New("no path")
 
-// SelectPaths gives the paths that the protocol chooses, and where on the array each
-// ends as far as the survey says. Without a survey these are all addresses of the
-// export, in the order of the spec, or those listed.
+// SelectPaths returns the paths that the protocol selects, with the LIF and node of each path as far as the survey
+// names them. Without a survey it returns the explicit paths, or all addresses of the export in the order of the spec.
 //
-// With a survey, All means every LIF of the array that is up, one for each
-// subnet and those on the node of the volume first, for Linux sends all traffic
-// of a subnet through one interface. Local and Remote are one LIF on the node
-// that owns the volume, and one on another: the first by name, so that a second
-// run takes the same. The error wraps ErrNoPath and says what there is.
+// With a survey, All selects every LIF of the array that is up, one for each subnet and LIFs on the node of the volume
+// first, because Linux sends all traffic of a subnet through one interface. Local selects one LIF on the node that owns
+// the volume, and Remote one on another node: the first by name, so that a repeated run selects the same. The error
+// wraps ErrNoPath and lists the available LIFs.
 //
-// LIFs of an IP version that no address of the export has are left out.
+// LIFs of an IP version without an address of the export are left out.
 func SelectPaths(spec v1alpha1.NFSBenchmarkSpec, addresses []string,
 	s *runfile.Survey,
 ) ([]bench.ResolvedPath, error) {
@@ -56,8 +54,8 @@ func SelectPaths(spec v1alpha1.NFSBenchmarkSpec, addresses []string,
 	return out, err
 }
 
-// ofVersions is the survey with the LIFs of the IP versions of these addresses: pods may have
-// no address of the other. It keeps all LIFs where that leaves none, or a name is among the addresses.
+// ofVersions returns the survey with only the LIFs of the IP versions of these addresses: pods may have no address of
+// the other version. It keeps all LIFs if none would be left, or if an address is a name.
 func ofVersions(s *runfile.Survey, addresses []string) *runfile.Survey {
 	if s == nil || len(addresses) == 0 {
 		return s
@@ -118,7 +116,7 @@ func oneLIF(s *runfile.Survey, local bool) ([]bench.Path, error) {
 		"... -service-policy default-data-files -home-node ...), or use another protocol.paths.select", ErrNoPath, where)
 }
 
-// allLIFs are those of every subnet, at most as many as the client can use.
+// allLIFs returns one LIF of every subnet, at most as many as the client can use.
 func allLIFs(spec v1alpha1.NFSBenchmarkSpec, s *runfile.Survey) ([]bench.Path, error) {
 	lifs := byName(s.LIFs)
 	slices.SortStableFunc(lifs, func(a, b runfile.LIF) int {
@@ -144,9 +142,8 @@ func allLIFs(spec v1alpha1.NFSBenchmarkSpec, s *runfile.Survey) ([]bench.Path, e
 	return paths, nil
 }
 
-// usefulPaths is how many paths the client can use at most. Oracle's client uses several
-// with NFSv3 only, and the native engine with all versions. With pNFS a path carries
-// metadata, and the layouts name the addresses of the data.
+// usefulPaths returns the most paths that the client can use. Oracle's client uses several paths with NFSv3 only, the
+// native engine with all versions. With pNFS the path carries metadata, and the layouts name the addresses of the data.
 func usefulPaths(spec v1alpha1.NFSBenchmarkSpec) int {
 	p := spec.Protocol
 	switch {
@@ -172,7 +169,7 @@ func boolean(b bool) int {
 	return 0
 }
 
-// network is the subnet of a LIF.
+// network returns the subnet of a LIF.
 func network(l runfile.LIF) (netip.Prefix, bool) {
 	a, err := netip.ParseAddr(l.Address)
 	if err != nil || l.Prefix == 0 {

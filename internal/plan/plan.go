@@ -16,23 +16,22 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// MountPath is where the pods of a run see the volume, and what the oranfstab
-// names as its mount.
+// MountPath is the mount path of the volume in the pods of a run, which the oranfstab names too.
 const MountPath = runfile.DefaultMountPath
 
 const (
-	callTimeoutSeconds  = 600 // the default of the API, for specs that did not go through it
+	callTimeoutSeconds  = 600 // the default of the API, for specs that did not pass through it
 	collectMilliseconds = 1000
 )
 
-// Check says what the spec alone decides against a plan, whatever its target is.
+// Check returns the error of a plan that follows from the spec alone, whatever the target.
 func Check(b *v1alpha1.NFSBenchmark) error {
 	_, err := Build(b, Anywhere())
 	return err
 }
 
-// Anywhere stands for a target that is not known yet, with an address and a name that are kept for
-// examples (RFC 5737, RFC 2606).
+// Anywhere returns a placeholder for a target that is not known yet, with an address and a name reserved for examples
+// (RFC 5737, RFC 2606).
 func Anywhere() Target {
 	return Target{
 		Export: "/unknown", Paths: []bench.ResolvedPath{{Path: "192.0.2.1"}},
@@ -40,8 +39,7 @@ func Anywhere() Target {
 	}
 }
 
-// Build makes the plan of a benchmark on a target. The error is the user's:
-// nothing but another spec can fix it.
+// Build makes the plan of a benchmark on a target. Only a change of the spec can fix the error.
 func Build(b *v1alpha1.NFSBenchmark, t Target) (runfile.Plan, error) {
 	engine, err := engine(b, t)
 	if err != nil {
@@ -106,7 +104,7 @@ func engine(b *v1alpha1.NFSBenchmark, t Target) (runfile.Engine, error) {
 	}
 	if NeedsVolume(b) {
 		e.MountPath = DataDirectory(b)
-		// The volume of a claim, or of a class that exists, has its own.
+		// The volume of a claim, or of an existing class, has its own options.
 		st := b.Spec.Storage
 		if st.Claim == nil && st.StorageClass == nil && (st.Trident == nil || st.Trident.BackendName != "") {
 			e.MountOptions = MountOptionsOf(b, mountedServer(t))
@@ -125,7 +123,7 @@ func engine(b *v1alpha1.NFSBenchmark, t Target) (runfile.Engine, error) {
 	return e, checkTrunking(b, t)
 }
 
-// mountedServer is the address of a kernel mount; empty where it is not known.
+// mountedServer returns the address of a kernel mount; empty if it is not known.
 func mountedServer(t Target) string {
 	switch {
 	case t.Backend != nil:
@@ -149,10 +147,9 @@ func credential(id *int64) *uint32 {
 	return &v
 }
 
-// checkTrunking refuses several paths of Oracle's client with a version that cannot use
-// them: no server is known to trunk the sessions that it opens with NFSv4.x. The native
-// engine says in its result how the server joined its paths. pNFS finds its own paths
-// behind the first.
+// checkTrunking refuses several paths of Oracle's client with a version that cannot use them: no known server trunks
+// the sessions that the client opens with NFSv4.x. The native engine reports in its result how the server joined its
+// paths. pNFS finds its own paths behind the first.
 func checkTrunking(b *v1alpha1.NFSBenchmark, t Target) error {
 	v := b.Spec.Protocol.Version
 	if b.Spec.Database == nil || isExternal(b) || len(t.Paths) < 2 || v != bench.NFSv40 && v != bench.NFSv41 {
@@ -162,8 +159,8 @@ func checkTrunking(b *v1alpha1.NFSBenchmark, t Target) error {
 		"protocol.paths.explicit, or set protocol.version to NFSv3", len(t.Paths), v)
 }
 
-// serverName is the label of the server block: that of the benchmark, or with
-// Kerberos the server's full name, which its principal has.
+// serverName returns the label of the server block: the benchmark's name, or with Kerberos the server's full name,
+// which its principal contains.
 func serverName(b *v1alpha1.NFSBenchmark, t Target) string {
 	if s := b.Spec.Protocol.Security; s == "" || s == bench.SecuritySys {
 		return b.Name
@@ -180,8 +177,8 @@ func serverName(b *v1alpha1.NFSBenchmark, t Target) string {
 	return b.Name
 }
 
-// seed is the user's, or one that the object's identity gives, so that a second
-// pass over the same object comes to the same plan.
+// seed returns the user's seed, or one derived from the object's UID, so that a second pass over the same object makes
+// the same plan.
 func seed(b *v1alpha1.NFSBenchmark) uint64 {
 	if w := b.Spec.Workload.Raw; w != nil && w.Seed != nil {
 		return uint64(*w.Seed) //nolint:gosec // the CRD bounds it

@@ -12,23 +12,21 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// ArrayCredentials is the folder, below that of all secrets, with the keys of
-// the Secret that a benchmark names for its array.
+// ArrayCredentials is the folder, below the folder of all secrets, with the keys of the array's Secret.
 const ArrayCredentials = "array"
 
 const (
-	// arrayMilliseconds is how often an array is asked: the counters of ONTAP
-	// move every 15 s, and asking more often costs the array.
+	// arrayMilliseconds is the interval between queries of an array: the counters of ONTAP move every 15 s, and more
+	// frequent queries load the array.
 	arrayMilliseconds = 5000
-	// The labels by which Harvest's series are told apart.
+	// The labels that distinguish Harvest's series.
 	labelCluster = "cluster"
 	labelSVM     = "svm"
 	labelVolume  = "volume"
 )
 
-// ArraySource describes the array of a benchmark, as far as the target is
-// known: a survey that is made says which volume it is. It is false where
-// there is no array, or where nothing tells its address.
+// ArraySource describes the array of a benchmark, as far as the target is known: a finished survey names the volume. It
+// returns false if there is no array or its address is not known.
 func ArraySource(b *v1alpha1.NFSBenchmark, t Target) (runfile.Source, bool) {
 	a := b.Spec.Storage.Array
 	if a == nil {
@@ -57,8 +55,7 @@ func arraySource(a *v1alpha1.ArrayAccess, t Target) (runfile.Source, bool) {
 	}
 }
 
-// SecretName is the Secret with the credentials of a benchmark's array; empty
-// where it needs none.
+// SecretName returns the Secret with the credentials of a benchmark's array; empty if the array needs none.
 func SecretName(b *v1alpha1.NFSBenchmark) string {
 	switch a := b.Spec.Storage.Array; {
 	case a == nil:
@@ -74,10 +71,10 @@ func SecretName(b *v1alpha1.NFSBenchmark) string {
 	}
 }
 
-// SecretUse is a Secret that a benchmark names, with the field that does.
+// SecretUse is a Secret that a benchmark names, with the field that names it.
 type SecretUse struct{ Field, Name string }
 
-// SecretUses are all Secrets that a benchmark names, each of them in its namespace.
+// SecretUses returns all Secrets that a benchmark names, all in its namespace.
 func SecretUses(b *v1alpha1.NFSBenchmark) []SecretUse {
 	var uses []SecretUse
 	if name := SecretName(b); name != "" {
@@ -99,7 +96,7 @@ func SecretUses(b *v1alpha1.NFSBenchmark) []SecretUse {
 	return uses
 }
 
-// source is what all arrays have in common.
+// source returns the fields that all arrays share.
 func source(kind, name string, tls v1alpha1.TLSTrust) runfile.Source {
 	return runfile.Source{
 		Kind: kind, Name: name, Credentials: ArrayCredentials, OneClient: true,
@@ -157,8 +154,7 @@ func exporterSource(e *v1alpha1.ExporterAccess) runfile.Source {
 	return s
 }
 
-// volumeName is what the array calls the volume: the array's own word, before
-// that of Trident.
+// volumeName returns the name of the volume on the array: from the survey, or else from Trident.
 func volumeName(t Target) string {
 	switch {
 	case t.Survey != nil && t.Survey.Volume != nil:
@@ -170,8 +166,7 @@ func volumeName(t Target) string {
 	}
 }
 
-// httpsURL is the address of an array's management. An IPv6 address needs
-// brackets, which a user may or may not have written.
+// httpsURL returns the URL of an array's management. It adds the brackets of an IPv6 address if the user left them out.
 func httpsURL(address string) string {
 	if ip, err := netip.ParseAddr(address); err == nil && ip.Is6() {
 		address = "[" + address + "]"

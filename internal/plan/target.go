@@ -12,35 +12,35 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Target is the resolved storage of a benchmark: where it is and how it is
-// reached. Resolving it needs the cluster; everything after it does not.
+// Target is the resolved storage of a benchmark: its place and its addresses. To resolve it takes the cluster; later
+// steps need only the Target.
 type Target struct {
 	Export     string               // export path; empty when only the mounted volume is known
-	Addresses  []string             // that serve the export, as far as they are declared
+	Addresses  []string             // addresses of the export, as far as they are declared
 	Paths      []bench.ResolvedPath // to use; empty when only the mounted volume is known
 	ClaimName  string               // PVC to mount; kernel client only
-	VolumeName string               // PV behind it, where there is one
+	VolumeName string               // PV of the claim, if there is one
 	Sources    []runfile.Source     // the storage's own counters
-	Survey     *runfile.Survey      // what the array said of itself; nil = there is none, or not yet
+	Survey     *runfile.Survey      // answer of the array; nil = no survey, or not yet
 	Backend    *Backend             // what Trident reports about the volume; nil = not a Trident volume
-	// Keys name everything that two runs must not use at the same time.
+	// Keys identify everything that two runs must not use at the same time.
 	Keys []string
 }
 
-// Backend is what Trident reports about a volume that it provisioned, and about the array
-// behind it. What it does not say is empty.
+// Backend holds Trident's report about a volume that it provisioned, and about the array behind it. Missing values are
+// empty.
 type Backend struct {
 	Name          string // of the backend
 	Driver        string // ontap-nas, ontap-nas-flexgroup
 	ManagementLIF string
 	SVM           string
 	DataLIF       string // the one address of kernel mounts
-	Volume        string // internalName: what the array calls the volume
+	Volume        string // internalName: the name of the volume on the array
 	Pool          string // aggregate at provisioning; a later move does not change it
 }
 
-// ServerKeys are the Target keys of server addresses. Two benchmarks that name
-// one address in common share a server, whatever export they use.
+// ServerKeys returns the target keys of server addresses. Two benchmarks with a common address share a server, whatever
+// their exports.
 func ServerKeys(addresses []string) []string {
 	keys := make([]string, 0, len(addresses))
 	for _, a := range addresses {
@@ -62,7 +62,7 @@ func ExportOfVolume(pv *corev1.PersistentVolume) (server, export string, ok bool
 	if pv.Spec.CSI == nil {
 		return "", "", false
 	}
-	at := map[string]string{} // by names in lower case: csi-driver-nfs keeps the case that its class has
+	at := map[string]string{} // keys in lower case: csi-driver-nfs keeps the case of its class
 	for key, value := range pv.Spec.CSI.VolumeAttributes {
 		at[strings.ToLower(key)] = value
 	}
@@ -71,7 +71,7 @@ func ExportOfVolume(pv *corev1.PersistentVolume) (server, export string, ok bool
 		server, export = at["azserviceip"], at["path"]
 	case "filestore.csi.storage.gke.io":
 		server, export = at["ip"], at["volume"]
-	default: // csi-driver-nfs, and those that follow it
+	default: // csi-driver-nfs, and drivers with the same attributes
 		server, export = at["server"], at["share"]
 		if export != "" {
 			export += "/" + at["subdir"]

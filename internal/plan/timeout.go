@@ -12,12 +12,12 @@ const (
 	startAllowanceSecond = 180        // images, scheduling, mounts
 	restartSeconds       = 900        // SHUTDOWN IMMEDIATE, and a start without creating anything
 	daySeconds           = 86400
-	redoGroups           = 4         // that redoLogSize makes
-	imageRedoBytes       = 200 << 20 // of each redo log of an image
+	redoGroups           = 4         // of redoLogSize
+	imageRedoBytes       = 200 << 20 // each redo log of an image
 )
 
-// timeout is what the user asked for, or what all parts need if the storage is
-// slow: a run must end by itself even when nothing answers any more.
+// timeout returns the user's timeout, or the time of all parts on slow storage: a run must end by itself even if
+// nothing answers any more.
 func timeout(b *v1alpha1.NFSBenchmark, p runfile.Plan) int32 {
 	if t := b.Spec.Run.TimeoutSeconds; t != nil {
 		return *t
@@ -28,9 +28,9 @@ func timeout(b *v1alpha1.NFSBenchmark, p runfile.Plan) int32 {
 		parts += int64(p.Engine.CallTimeoutSeconds) // the last I/Os, if the storage stands still at the end
 	}
 	if d := p.Database; d != nil && d.Kind == runfile.DatabaseContainer {
-		// It starts once to be created, and once more with its parameters.
+		// The database starts once for its creation, and once more with its parameters.
 		parts += int64(d.StartupTimeoutSeconds) + restartSeconds
-		// Redo logs and undo are written whole when they are made.
+		// Redo logs and undo are written in full when they are created.
 		redo := d.RedoLogBytes
 		if d.RedoDirectory != "" && redo == 0 {
 			redo = imageRedoBytes
@@ -40,17 +40,17 @@ func timeout(b *v1alpha1.NFSBenchmark, p runfile.Plan) int32 {
 	return int32(parts) //nolint:gosec // bounded by the CRD: far below 2^31
 }
 
-// fillSeconds is how long it takes to write what the load reads.
+// fillSeconds returns the time to write the data that the load reads.
 func fillSeconds(p runfile.Plan) int64 {
 	w, f := p.Workload, p.Files()
 	each, count, rate := float64(f.SizeBytes), float64(f.Count), float64(slowFillBytesPerSec)
 	switch {
 	case w.Raw != nil && w.Raw.Pattern == bench.PatternCopy:
 		count *= 2
-	// The tables of a kit are there already in a database that exists.
+	// An existing database already has the tables of a kit.
 	case w.SLOB != nil && p.Database != nil && (w.SLOB.Kit == nil || p.Database.Kind == runfile.DatabaseContainer):
 		each, count, rate = float64(w.SLOB.TableBytes()), float64(w.SLOB.Schemas), slowLoadBytesPerSec
 	}
-	// Floating point, for the bytes of all may not fit in 64 bits.
+	// Use floating point: the total may not fit in 64 bits.
 	return int64(min(each/rate*count*float64(p.Clients), daySeconds))
 }

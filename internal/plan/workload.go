@@ -2,7 +2,7 @@ package plan
 
 import "github.com/nfsbench/nfsbench/api/v1alpha1"
 
-// keeps says that what a run has loaded is left for the next.
+// keeps reports whether the loaded data stays for the next run.
 func keeps(b *v1alpha1.NFSBenchmark) bool {
 	return b.Spec.Cleanup.OnSuccess == v1alpha1.CleanupRetain
 }
@@ -10,7 +10,7 @@ func keeps(b *v1alpha1.NFSBenchmark) bool {
 // emptyDatabaseBytes is the size of a database from Oracle's images without the tables of a load.
 const emptyDatabaseBytes = int64(2 << 30)
 
-// calibratedBytes is the size of the tablespace that a calibration makes.
+// calibratedBytes returns the size of the tablespace that a calibration makes.
 func calibratedBytes(b *v1alpha1.NFSBenchmark) int64 {
 	if c := b.Spec.Workload.Calibrate; c != nil {
 		return bytesOf(c.DatabaseSize)

@@ -1,4 +1,4 @@
-// Package policy reads what an administrator lets the benchmarks of a namespace use.
+// Package policy reads the policy that an administrator sets for the benchmarks of each namespace.
 //
 // The administrator writes the policy in the values of the chart. Package rules decides.
 package policy
@@ -27,40 +27,39 @@ const Key = "policy.yaml"
 // MaxBytes bounds the file of a policy.
 const MaxBytes = 256 << 10
 
-// Policy is what an administrator allows. Lists that are empty allow nothing.
+// Policy holds what an administrator allows. Empty lists allow nothing.
 type Policy struct {
-	// Exports are those that the nodes of the cluster may mount for a benchmark. The pods
-	// of a benchmark reach every server that they can connect to, so Direct NFS without a
-	// database container needs no entry.
+	// Exports lists the exports that the nodes of the cluster may mount for a benchmark. The pods of a benchmark reach
+	// every server that they can connect to, so Direct NFS without a database container needs no entry.
 	Exports []Export `json:"exports"`
-	// Backends are those that the operator makes for Trident. Its Secrets are in Trident's
-	// namespace, which tenants cannot read.
+	// Backends lists the backends that the operator makes for Trident. Their Secrets are in Trident's namespace, which
+	// tenants cannot read.
 	Backends []Backend `json:"backends"`
-	// StorageClasses are those of which the operator makes claims, those of Trident among them.
+	// StorageClasses lists the classes of which the operator makes claims, including classes of Trident.
 	StorageClasses []StorageClass `json:"storageClasses"`
-	// HostNetwork are the namespaces whose load pods may use the network of their node,
-	// where NetworkPolicies do not bound them; "*" is every namespace.
+	// HostNetwork lists the namespaces whose load pods may use the network of their node, where no NetworkPolicy applies
+	// to them; "*" is every namespace.
 	HostNetwork []string `json:"hostNetwork"`
 	Pods        Pods     `json:"pods"`
 	Embedded    Embedded `json:"embedded"`
 	Limits      Limits   `json:"limits"`
 }
 
-// Pods is what benchmarks may say about their pods; "*" allows every key, name or namespace.
+// Pods holds what benchmarks may set for their pods; "*" allows every key, name or namespace.
 type Pods struct {
 	Labels      []string `json:"labels"`      // keys
 	Annotations []string `json:"annotations"` // keys
-	// Tolerations are keys of taints. A toleration without a key needs "*".
+	// Tolerations lists keys of taints. A toleration without a key needs "*".
 	Tolerations  []string `json:"tolerations"`
 	NodeSelector []string `json:"nodeSelector"` // keys, also of node affinity
-	// CrossNamespaceAffinity are the namespaces whose benchmarks may choose and avoid nodes by the pods of
-	// others: a required anti-affinity keeps these pods away.
+	// CrossNamespaceAffinity lists the namespaces whose benchmarks may choose and avoid nodes by the pods of other
+	// namespaces: a required anti-affinity keeps those pods away.
 	CrossNamespaceAffinity []string `json:"crossNamespaceAffinity"`
 	PriorityClasses        []string `json:"priorityClasses"`
 	RuntimeClasses         []string `json:"runtimeClasses"`
 }
 
-// Export is a directory of a server, with everything below it.
+// Export is a directory of a server, including all its subdirectories.
 type Export struct {
 	Server     string   `json:"server"`     // address, host name, network such as 192.0.2.0/24, or "*"
 	Path       string   `json:"path"`       // such as /vol/bench
@@ -69,7 +68,7 @@ type Export struct {
 
 // Backend is an ONTAP system or an SVM that Trident provisions volumes on.
 type Backend struct {
-	Name                string   `json:"name"`              // by which benchmarks name it
+	Name                string   `json:"name"`              // used by benchmarks
 	Namespaces          []string `json:"namespaces"`        // that may use it; "*" is every namespace
 	MaxSize             string   `json:"maxSize,omitempty"` // of one volume, a quantity; empty = no bound
 	trident.BackendSpec `json:",inline"`
@@ -87,22 +86,22 @@ type StorageClass struct {
 // Embedded bounds the NFS servers that the operator runs.
 type Embedded struct {
 	MaxSize string `json:"maxSize"` // a quantity, such as 50Gi
-	// NodeMounts are the namespaces whose servers the nodes may mount; "*" is every namespace. Whoever may
-	// change pods there can take the place of such a server.
+	// NodeMounts lists the namespaces whose embedded servers the nodes may mount; "*" is every namespace. A user who may
+	// change pods there can replace such a server.
 	NodeMounts []string `json:"nodeMounts"`
 }
 
-// Limits bound one benchmark.
+// Limits bounds one benchmark.
 type Limits struct {
 	Clients int32 `json:"clients"` // load pods
-	// MaxHold is the longest that a run may take, with the start and the end of its database, and so keep others from
-	// its target.
+	// MaxHold bounds the time of a run, with the start and the end of its database, in which it keeps other runs from its
+	// target.
 	MaxHold metav1.Duration `json:"maxHold"`
-	// ResultBytes is what the results of the benchmarks of one namespace may take.
+	// ResultBytes bounds the results of all benchmarks of one namespace.
 	ResultBytes resource.Quantity `json:"resultBytes"`
 }
 
-// Default is the policy of a manager that has no file.
+// Default returns the policy of a manager without a policy file.
 func Default() Policy {
 	return Policy{
 		Pods:     Pods{NodeSelector: []string{"*"}},

@@ -1,8 +1,6 @@
-// Package preflight looks at a spec, and at what an array said of itself, before
-// a run is made: what cannot work, or would measure something else than was
-// asked for, is refused here with the setting that is wrong and what sets it
-// right. All checks are pure; unknown values pass, because a run must not fail
-// because an account may not read something.
+// Package preflight checks a spec, and the survey of an array, before a run. It refuses a run that cannot work, or that
+// would measure something else than the spec asks for, and names the wrong setting and its correction. All checks are
+// pure. Unknown values pass: a run must not fail because an account may not read something.
 package preflight
 
 import (
@@ -16,15 +14,14 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Input is what a run would be made of.
+// Input holds the benchmark and its target.
 type Input struct {
 	Benchmark *v1alpha1.NFSBenchmark
-	// Target has the survey, the backend, and the paths that were chosen.
+	// Target has the survey, the backend, and the selected paths.
 	Target plan.Target
 }
 
-// The codes of the checks. Each is CamelCase, for it becomes the reason of a
-// condition.
+// The codes of the checks, in CamelCase because they become the reason of a condition.
 const (
 	DriverRefused        = v1alpha1.ReasonDriverRefused
 	ServiceDisabled      = "ServiceDisabled"
@@ -42,16 +39,16 @@ const (
 
 // Result is the answer of one check.
 type Result struct {
-	Code    string // which check
-	Message string // what is wrong and what sets it right; empty where nothing is, or there is nothing to look at
+	Code    string // of the check
+	Message string // the problem and its correction; empty if there is none, or nothing to check
 }
 
-// Check runs all checks, in a fixed order: what must be set right first comes
-// first. The first with a message is the one to show.
+// Check runs all checks, in a fixed order: the problem to correct first comes first. The caller shows the first result
+// with a message.
 func Check(in Input) []Result {
 	checks := []struct {
 		code string
-		run  func(Input) string // returns what is wrong, or nothing
+		run  func(Input) string // returns the problem, or ""
 	}{
 		{DriverRefused, driver},
 		{UnknownLIF, unknownLIF},
@@ -73,7 +70,7 @@ func Check(in Input) []Result {
 	return results
 }
 
-// isONTAP says that the array is one whose commands can be told.
+// isONTAP reports whether the array takes ONTAP commands, which the messages then contain.
 func (in Input) isONTAP() bool {
 	s := in.Benchmark.Spec.Storage
 	if in.Target.Backend != nil || s.Trident != nil {
@@ -82,7 +79,7 @@ func (in Input) isONTAP() bool {
 	return s.Array != nil && (s.Array.ONTAP != nil || s.Array.Prometheus != nil && s.Array.Prometheus.Harvest != nil)
 }
 
-// svm is the name to put into a command.
+// svm returns the name of the SVM for a command.
 func (in Input) svm() string {
 	name := ""
 	if b := in.Target.Backend; b != nil {
@@ -109,5 +106,5 @@ func (in Input) version() bench.NFSVersion {
 	return cmp.Or(in.Benchmark.Spec.Protocol.Version, bench.NFSv3)
 }
 
-// isOff says that something is known to be switched off.
+// isOff reports whether a setting is known to be off.
 func isOff(v *bool) bool { return v != nil && !*v }

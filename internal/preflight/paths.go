@@ -10,9 +10,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// unknownLIF looks for addresses that the array does not have: of paths, and of
-// the servers of an export, for a typing error there measures another array.
-// Names cannot be judged here.
+// unknownLIF finds addresses that the array does not have: of paths, and of the servers of an export, because a typing
+// error there measures another array. It cannot check host names.
 func unknownLIF(in Input) string {
 	s := in.survey()
 	if len(s.LIFs) == 0 {
@@ -62,7 +61,7 @@ func lifDown(in Input) string {
 	return ""
 }
 
-// lifs are those of the chosen paths that the survey knows.
+// lifs returns the LIFs of the selected paths, as far as the survey has them.
 func lifs(in Input) []runfile.LIF {
 	var found []runfile.LIF
 	for _, p := range in.Target.Paths {
@@ -73,8 +72,8 @@ func lifs(in Input) []runfile.LIF {
 	return found
 }
 
-// tooManyPaths: Oracle's Direct NFS to ONTAP has exactly one path for each export with
-// NFSv4.x (NetApp's documentation). The native engine uses all of them.
+// tooManyPaths refuses several paths of Oracle's Direct NFS to ONTAP with NFSv4.x: it has exactly one path for each
+// export (NetApp's documentation). The native engine uses all paths.
 func tooManyPaths(in Input) string {
 	n := len(in.Target.Paths)
 	if n < 2 || in.Benchmark.Spec.Database == nil || in.version() == bench.NFSv3 || !in.isONTAP() {
@@ -84,7 +83,7 @@ func tooManyPaths(in Input) string {
 		"name one in protocol.paths.explicit, or set protocol.version to NFSv3", n, in.version())
 }
 
-// sameSubnet goes by the prefixes that the array itself has for its LIFs.
+// sameSubnet compares the subnets that the array has for its LIFs.
 func sameSubnet(in Input) string {
 	type place struct {
 		runfile.LIF

@@ -13,14 +13,12 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// exportPolicy reads the rules as ONTAP does: they are tried in the order of
-// their index, the first that fits client and protocol decides, and who fits
-// none is refused. A rule that reads and writes must let the client read, too.
+// exportPolicy evaluates the rules as ONTAP does: in the order of their index; the first rule that matches client and
+// protocol decides, and a client that matches none is refused. A rule must let the client both read and write.
 //
-// The array may see the pod, or its node: one of these addresses suffices. With IPv4 and
-// IPv6, it sees the address of the IP version of the path. Host
-// names and netgroups cannot be looked up from here, so a rule with one may
-// admit the client, and passes.
+// The array may see the address of the pod or of its node: one admitted address suffices. With IPv4 and IPv6, it sees
+// the address of the IP version of the path. exportPolicy cannot resolve host names and netgroups, so a rule with one
+// may admit the client, and passes.
 func exportPolicy(in Input) string {
 	s := in.survey()
 	if s.Rules == nil || automatic(in) {
@@ -47,8 +45,7 @@ func exportPolicy(in Input) string {
 	return denial(in, judged, why)
 }
 
-// isSource reports whether a client may use one of the paths from this address, as far as the
-// IP version tells.
+// isSource reports whether a client may use one of the paths from this address, judged by the IP version.
 func isSource(client netip.Addr, paths []bench.ResolvedPath) bool {
 	return len(paths) == 0 || slices.ContainsFunc(paths, func(p bench.ResolvedPath) bool {
 		server, err := netip.ParseAddr(p.Path)
@@ -56,8 +53,8 @@ func isSource(client netip.Addr, paths []bench.ResolvedPath) bool {
 	})
 }
 
-// automatic says that the rules are Trident's, which adds that of a node when it
-// attaches the volume to it: before a kernel mount there is none yet.
+// automatic reports whether Trident maintains the rules. Trident adds a node's rule when it attaches the volume to the
+// node, so before a kernel mount there is none.
 func automatic(in Input) bool {
 	if in.Target.Backend == nil || !plan.NeedsVolume(in.Benchmark) {
 		return false
@@ -67,7 +64,7 @@ func automatic(in Input) bool {
 		strings.HasSuffix(v.ExportPolicy, "empty")
 }
 
-// refused says why the rules refuse a client; empty when they do not, or may not.
+// refused explains why the rules refuse a client; empty if they do not, or may not.
 func refused(in Input, rules []runfile.ExportRule, client netip.Addr) string {
 	for _, r := range rules {
 		if !admits(r.Protocols, "any", "nfs", ruleProtocol(in.version())) {
@@ -84,11 +81,11 @@ func refused(in Input, rules []runfile.ExportRule, client netip.Addr) string {
 	return "no rule is for them and " + ruleProtocol(in.version())
 }
 
-// unwanted says what of a rule keeps the run from working.
+// unwanted returns the part of a rule that prevents the run.
 func unwanted(in Input, r runfile.ExportRule) string {
 	flavour := security(in)
 	switch {
-	case !admits(r.ReadOnly, "any", "none", flavour): // "none" admits as nobody
+	case !admits(r.ReadOnly, "any", "none", flavour): // "none" admits clients as anonymous
 		return fmt.Sprintf("rule %d does not let them read with %s (rorule %s)", r.Index, flavour,
 			strings.Join(r.ReadOnly, ","))
 	case !admits(r.ReadWrite, "any", "none", flavour):
@@ -102,7 +99,7 @@ func unwanted(in Input, r runfile.ExportRule) string {
 	}
 }
 
-// denial says what was found and the command that lets the clients in.
+// denial describes the problem and the command that admits the clients.
 func denial(in Input, clients []netip.Addr, why string) string {
 	v := in.volume()
 	names := make([]string, 0, len(clients))
@@ -133,7 +130,7 @@ func isRoot(in Input) bool {
 	return id != nil && *id == 0
 }
 
-// ruleProtocol is the word of export rules for a version.
+// ruleProtocol returns the name of a version in export rules.
 func ruleProtocol(v bench.NFSVersion) string {
 	if v == bench.NFSv3 {
 		return "nfs3"
@@ -141,8 +138,7 @@ func ruleProtocol(v bench.NFSVersion) string {
 	return "nfs4"
 }
 
-// admits says that a list of a rule has one of these words. Without words it admits
-// all, or it is not known.
+// admits reports whether a list of a rule has one of these words. An empty list is unknown or admits all.
 func admits(list []string, words ...string) bool {
 	return len(list) == 0 || slices.ContainsFunc(list, func(s string) bool { return slices.Contains(words, s) })
 }
@@ -168,13 +164,13 @@ func match(matches []string, client netip.Addr) answer {
 		case m == "*" || err == nil && address.Unmap() == client || isNetwork && n.Contains(client):
 			return yes
 		case err != nil && !isNetwork:
-			best = maybe // a host name, .domain or @netgroup, or nothing: the array does not tell for whom the rule is
+			best = maybe // a host name, .domain or @netgroup, or nothing: the rule's clients are unknown
 		}
 	}
 	return best
 }
 
-// network reads 10.0.0.0/8 and 10.0.0.0/255.0.0.0.
+// network parses 10.0.0.0/8 and 10.0.0.0/255.0.0.0.
 func network(m string) (netip.Prefix, bool) {
 	if n, err := netip.ParsePrefix(m); err == nil {
 		return n, true
@@ -189,7 +185,7 @@ func network(m string) (netip.Prefix, bool) {
 		return netip.Prefix{}, false
 	}
 	ones, size := net.IPMask(ip).Size()
-	if size == 0 { // not a mask: it has holes
+	if size == 0 { // not a contiguous mask
 		return netip.Prefix{}, false
 	}
 	return netip.PrefixFrom(a, ones), true

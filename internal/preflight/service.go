@@ -11,14 +11,14 @@ import (
 	"github.com/nfsbench/nfsbench/internal/human"
 )
 
-// The least value of ONTAP's tcp-max-xfer-size, and what it must be a multiple of.
+// The smallest tcp-max-xfer-size of ONTAP, and its granularity.
 const (
 	leastTransferBytes = 8192
 	transferStepBytes  = 4096
 )
 
-// driver refuses the Trident drivers that do not serve NFS from ONTAP. trident.Refusal refuses those
-// whose volumes cannot be measured, where the target is resolved.
+// driver refuses the Trident drivers that do not serve NFS from ONTAP. trident.Refusal refuses, when the target is
+// resolved, the drivers whose volumes cannot be measured.
 func driver(in Input) string {
 	b := in.Target.Backend
 	if b == nil {
@@ -42,8 +42,8 @@ func service(in Input) string {
 	return "the NFS service of the array is off: switch it on there, or point storage at another"
 }
 
-// protocol looks for the versions that protocol.version needs: pNFS is a part
-// of NFSv4.1 that is switched on by itself.
+// protocol checks that the server enables the versions that protocol.version needs: pNFS is a part of NFSv4.1 with a
+// switch of its own.
 func protocol(in Input) string {
 	type need struct {
 		name, option string
@@ -56,7 +56,7 @@ func protocol(in Input) string {
 		needs = []need{{"NFSv3", "-v3", n.V3}}
 	case bench.NFSv40:
 		needs = []need{{"NFSv4.0", "-v4.0", n.V40}}
-	case bench.NFSv41, bench.NFSv42: // ONTAP serves NFSv4.2 where NFSv4.1 is on
+	case bench.NFSv41, bench.NFSv42: // ONTAP serves NFSv4.2 if NFSv4.1 is on
 		needs = []need{{"NFSv4.1", "-v4.1", n.V41}}
 	case bench.PNFS:
 		needs = []need{{"NFSv4.1", "-v4.1", n.V41}, {"pNFS", "-v4.1-pnfs", n.PNFS}}
@@ -96,8 +96,7 @@ func transferSize(in Input) string {
 		"protocol.transferSize", wanted.Value(), in.svm(), *most, in.svm(), raise)
 }
 
-// offline knows the states in which a volume serves nobody; a word that it does
-// not know passes.
+// offline refuses a volume in a state in which it serves no client. An unknown state passes.
 func offline(in Input) string {
 	v := in.volume()
 	if !slices.Contains([]string{"offline", "restricted", "error", "mixed", "destroyed"}, v.State) {
@@ -109,7 +108,7 @@ func offline(in Input) string {
 	return fmt.Sprintf("file system %s is %s: bring it back on the array, or point storage at another", v.Name, v.State)
 }
 
-// moving looks for a move of somebody else: ours is done when a survey is made.
+// moving refuses a volume that somebody else moves: the operator's own move ends before the survey.
 func moving(in Input) string {
 	v := in.volume()
 	if !v.Moving {
@@ -120,9 +119,8 @@ func moving(in Input) string {
 		"-volume %s)", v.Name, in.svm(), v.Name, in.svm(), v.Name)
 }
 
-// full compares the space that is left with what the files need. Files that are
-// kept may be there from the run before, and take no more: then all of the
-// volume counts.
+// full compares the available space with the size of the files. Kept files of an earlier run may already exist, and
+// need no more space: with Retain the size of the volume counts.
 func full(in Input) string {
 	v := in.volume()
 	w := in.Benchmark.Spec.Workload.Raw
@@ -138,7 +136,7 @@ func full(in Input) string {
 	if w.Pattern == bench.PatternCopy {
 		files, words = files*2, " x 2 files of a copy"
 	}
-	// More than fits into an int64 is as much as fits.
+	// Clamp: more than an int64 holds never fits.
 	need := min(float64(max(w.FileSize.Value(), 0))*float64(files), math.MaxInt64)
 	if need <= float64(*room) {
 		return ""

@@ -58,8 +58,8 @@ func nameOf(r runfile.Result) string {
 	return r.Plan.Run.Name
 }
 
-// stamps say that a stand-in took part, and which. A terminal leaves out the one of
-// the storage, which the findings name too.
+// stamps returns the notes about stand-ins that took part. A terminal omits the note about the storage, because a
+// finding names it.
 func stamps(r runfile.Result, j judge.Judgement) []doc.Stamp {
 	has := func(code judge.Code) bool {
 		return slices.ContainsFunc(j.Findings, func(f bench.Finding) bool { return f.Code == code })
@@ -112,7 +112,7 @@ func validityCard(j judge.Judgement) doc.Card {
 	return c
 }
 
-// findingsCard counts the findings and names the gravest codes.
+// findingsCard counts the findings and names the most severe codes.
 func findingsCard(all []bench.Finding) doc.Card {
 	c := doc.Card{Label: "Findings", Word: "None", Text: "Nothing was noticed.", Tone: doc.Good}
 	if len(all) == 0 {
@@ -156,7 +156,7 @@ func severityTone(s bench.Severity) doc.Tone {
 	}
 }
 
-// tiles are the numbers that everybody asks for.
+// tiles returns the headline numbers.
 func tiles(s measure.Summary) []doc.Tile {
 	in := s.Total.Intervals
 	out := []doc.Tile{
@@ -171,7 +171,7 @@ func tiles(s measure.Summary) []doc.Tile {
 	}
 	if l := s.Total.Latency; l != nil {
 		t := latencyTile(l)
-		if s.Step != nil && s.Step.Kind == runfile.StepCalibrate { // more and more reads at once
+		if s.Step != nil && s.Step.Kind == runfile.StepCalibrate { // the number of outstanding reads grows
 			t.Label += " over all levels of load"
 		}
 		if t.Interval = in.P99Microseconds.Text(human.Latency); l.MeanOnly {
@@ -186,7 +186,7 @@ func tiles(s measure.Summary) []doc.Tile {
 	return out
 }
 
-// intervalFacts returns the intervals of both directions together, and what a raw closed loop cannot see.
+// intervalFacts returns the intervals of both directions together, the longest pause and the open-loop p99.
 func intervalFacts(s measure.Summary) []doc.Fact {
 	in := s.Total.Intervals
 	var parts []string

@@ -11,10 +11,10 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// shownCores is how many cores have a line each.
+// shownCores bounds the cores that have a row each.
 const shownCores = 16
 
-// phaseTable is the CPU and the latency of each part of the calibration that stands for all.
+// phaseTable shows the CPU and the latency of each part of the representative calibration.
 func phaseTable(j judge.Judgement) *doc.Table {
 	i := slices.IndexFunc(j.Calibrations, func(c measure.CalibrationSummary) bool {
 		return !c.Warmup && c.MaxIOPS != nil && *c.MaxIOPS == j.Summary.Total.OperationsPerSecond
@@ -24,7 +24,7 @@ func phaseTable(j judge.Judgement) *doc.Table {
 	}
 	phases := j.Calibrations[i].Phases
 	if p := phases[0]; len(phases) == 1 && p.CPUPermille == nil && p.Storage.MeanLatencyMicroseconds == nil {
-		return nil // the rest is in other tables
+		return nil // other tables show the rest
 	}
 	t := &doc.Table{Caption: "Each part of the calibration", Columns: []doc.Column{{Head: "Part"}}}
 	for _, p := range phases {
@@ -53,13 +53,13 @@ func phaseTable(j judge.Judgement) *doc.Table {
 	return t
 }
 
-// phaseRows has a cell for each phase.
+// phaseRows adds rows with a cell for each phase.
 type phaseRows struct {
 	table  *doc.Table
 	phases []measure.CalibrationPhase
 }
 
-// add leaves out what is not known of any phase.
+// add adds a row, unless the value is unknown for all phases.
 func (r phaseRows) add(name string, cell func(measure.CalibrationPhase) string) {
 	cells := []string{name}
 	for _, p := range r.phases {
@@ -90,7 +90,7 @@ func (r phaseRows) addCores() {
 	}
 }
 
-// coreText is the share of the core that choose takes.
+// coreText returns the share that choose selects.
 func coreText(cores []runfile.CoreWindow, choose func([]int32) int32) string {
 	shares := make([]int32, 0, len(cores))
 	for _, c := range cores {

@@ -159,7 +159,7 @@ func boundMark(b measure.BoundCapacity) chart.Mark {
 	return chart.Mark{Label: b.Bound(), Value: float64(b.Microseconds)}
 }
 
-// capacityMark returns the band of a bound whose capacity was reached. of names the side in a comparison.
+// capacityMark returns the band of a bound whose capacity was reached. In a comparison, the label begins with of.
 func capacityMark(b measure.BoundCapacity, of string) []chart.CapacityMark {
 	if !b.Reached {
 		return nil
@@ -214,7 +214,7 @@ func overlayTable(a, b compare.Side) *doc.Table {
 	return t
 }
 
-// capacityTile replaces the rate of the level measured at the capacity.
+// capacityTile returns the tile with the capacity, in place of the rate of the measured level.
 func capacityTile(c *measure.Capacity) (doc.Tile, bool) {
 	if c == nil || !c.Bounds[0].Reached {
 		return doc.Tile{}, false

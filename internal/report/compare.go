@@ -15,7 +15,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 )
 
-// tableDocument is the comparisons of a table for a terminal.
+// tableDocument returns the comparisons of a table for a terminal.
 func tableDocument(t compare.Table) doc.Document {
 	var d doc.Document
 	if t.Message != "" {
@@ -45,7 +45,7 @@ func tableDocument(t compare.Table) doc.Document {
 	return d
 }
 
-// noiseWords says how large the noise floor is; empty where it is not known.
+// noiseWords says how large the noise floor is; empty if it is unknown.
 func noiseWords(lines []compare.Line) string {
 	low, high := math.Inf(1), 0.0
 	for _, l := range lines {
@@ -63,7 +63,7 @@ func noiseWords(lines []compare.Line) string {
 	}
 }
 
-// outcome is how an answer of a comparison is shown.
+// outcome describes how an outcome is shown.
 type outcome struct {
 	word, symbol string
 	mark         string // in a narrow column
@@ -87,8 +87,7 @@ func outcomeOf(answer bench.Outcome) outcome {
 	}
 }
 
-// tallyOf counts the outcomes of lines. The chips are those that there are, worst
-// first.
+// tallyOf counts the outcomes of lines. The chips are the outcomes that occur, worst first.
 func tallyOf(lines []compare.Line) (counts map[bench.Outcome]int, chips []doc.Chip) {
 	counts = map[bench.Outcome]int{}
 	for _, l := range lines {
@@ -105,7 +104,7 @@ func tallyOf(lines []compare.Line) (counts map[bench.Outcome]int, chips []doc.Ch
 	return counts, chips
 }
 
-// answerCard is the result of all comparisons.
+// answerCard shows the result of all comparisons.
 func answerCard(lines []compare.Line) doc.Card {
 	t, chips := tallyOf(lines)
 	c := doc.Card{Label: "Comparison", Tone: doc.None, List: chips}
@@ -140,10 +139,10 @@ func byMetric(lines []compare.Line) [][]compare.Line {
 	return out
 }
 
-// maxForest is how many lines one figure has; the tables hold all.
+// maxForest bounds the lines of one figure; the tables hold all.
 const maxForest = 60
 
-// comparisonSection is a forest plot of all metrics, and a table of each.
+// comparisonSection shows a forest plot of all metrics, and a table of each.
 func comparisonSection(id, title string, lines []compare.Line, minimum float64) doc.Section {
 	s := doc.Section{ID: id, Title: title}
 	if len(lines) == 0 {
@@ -205,8 +204,7 @@ func commonBaseline(lines []compare.Line) string {
 	return lines[0].Baseline
 }
 
-// interval is a line as a row of the forest plot: the shift, or the mean impact
-// where there is none.
+// interval returns a line as a row of the forest plot: the shift, or the mean impact if there is no shift.
 func interval(l compare.Line) chart.Interval {
 	v := l.Impact * 100
 	if l.Shift != nil {
@@ -234,8 +232,8 @@ func percentOr(share *float64) float64 {
 	return *share * 100
 }
 
-// lineTable is the table of seed 002: average, percent impact of the pairs with
-// its deviation, minimum and maximum, and what the test of significance says.
+// lineTable returns the table of seed 002: average, percent impact of the pairs with its deviation, minimum and
+// maximum, and the result of the significance test.
 func lineTable(lines []compare.Line) *doc.Table {
 	own := doc.Both // each line has a baseline of its own
 	if commonBaseline(lines) != "" {
@@ -275,7 +273,7 @@ func lineTable(lines []compare.Line) *doc.Table {
 	return t
 }
 
-// cellsTable is the numbers of all cells.
+// cellsTable lists the numbers of all cells.
 func cellsTable(cells []compare.Cell) *doc.Table {
 	t := &doc.Table{
 		Columns: doc.Columns(2, 0, "Cell", "Metric", "n", "Mean", "Median", "CI of the median", "Min", "Max", "CV, %"),
@@ -334,7 +332,7 @@ func comparisonDocument(a, b compare.Side, t compare.Table, o PageOptions) doc.D
 
 func sideName(s compare.Side) string { return cmp.Or(s.Name, nameOf(s.Result), "unnamed") }
 
-// sideCard is verdict and validity of one side.
+// sideCard shows verdict and validity of one side.
 func sideCard(label string, s compare.Side) doc.Card {
 	v, ok := verdictCard(s.Judgement), validityCard(s.Judgement)
 	c := doc.Card{

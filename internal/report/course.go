@@ -61,7 +61,7 @@ func courseOf(r runfile.Result) *course {
 
 func (c *course) add(cl runfile.ClientResult, first time.Time) {
 	samples, names := cl.Load.Samples, channelNames(cl)
-	stands := float64(max(cl.Load.SampleSeconds, 1)) // a thinned result keeps one sample of so many
+	stands := float64(max(cl.Load.SampleSeconds, 1)) // a thinned result keeps one of this many samples
 	if len(samples) == 0 {
 		return
 	}
@@ -105,7 +105,7 @@ func (o *ops) add(from *runfile.SampleOps, stands float64) {
 	o.p99 = max(o.p99, float64(from.P99Microseconds))
 }
 
-// channelNames are the paths of a client by the number of their channel.
+// channelNames returns the names of a client's paths by channel ID.
 func channelNames(cl runfile.ClientResult) map[int32]string {
 	names := map[int32]string{}
 	for _, rep := range cl.Load.Repetitions {
@@ -116,7 +116,7 @@ func channelNames(cl runfile.ClientResult) map[int32]string {
 	return names
 }
 
-// windows are the intervals of each window.
+// windows returns the intervals of each window.
 func (c *course) windows() [][]slot {
 	var out [][]slot
 	for from, to := 0, 0; from < len(c.slots); from = to {
@@ -129,8 +129,8 @@ func (c *course) windows() [][]slot {
 	return out
 }
 
-// trim takes out the intervals at the ends of a window in which some client had
-// not begun or was done: they would look like a dip. It also tells the directions.
+// trim clears the intervals at the ends of a window in which some client had not begun or was done: they would look
+// like a dip. It also sets both and writes.
 func (c *course) trim() {
 	for _, w := range c.windows() {
 		most := 0
@@ -151,10 +151,10 @@ func (c *course) trim() {
 	c.both, c.writes = reads && writes, writes && !reads
 }
 
-// end of the axis, in seconds.
+// end returns the end of the axis, in seconds.
 func (c *course) end() float64 { return float64(len(c.slots)) * c.interval }
 
-// line makes a line of what each interval says; not a number is a gap.
+// line returns a line with the value of each interval; NaN is a gap.
 func (c *course) line(name string, of func(slot) float64) chart.Line {
 	l := chart.Line{Name: name, Points: make([]chart.Point, 0, len(c.slots))}
 	for i, s := range c.slots {
@@ -167,7 +167,7 @@ func (c *course) line(name string, of func(slot) float64) chart.Line {
 	return l
 }
 
-// directions makes a line of each direction that there is.
+// directions returns a line of each direction in use.
 func (c *course) directions(of func(ops) float64) []chart.Line {
 	var out []chart.Line
 	if !c.writes {
@@ -179,7 +179,7 @@ func (c *course) directions(of func(ops) float64) []chart.Line {
 	return out
 }
 
-// bands are the windows with their names.
+// bands returns the windows with their names.
 func (c *course) bands() []chart.Band {
 	var out []chart.Band
 	at := 0.0

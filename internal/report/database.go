@@ -15,8 +15,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// databaseSection is what Oracle reports about itself: who it is, what Direct NFS
-// did, the times of its data files and of its waits.
+// databaseSection shows what Oracle reports about itself: its version and settings, Direct NFS, the times of its data
+// files and of its waits.
 func databaseSection(r runfile.Result, j judge.Judgement) doc.Section {
 	s := doc.Section{ID: "database", Title: "Database"}
 	if j.Database == nil {
@@ -73,7 +73,7 @@ func identity(o runfile.Oracle) []doc.Fact {
 	return out
 }
 
-// hostFacts are what the container of the database changed, and what the servers refused it.
+// hostFacts returns what the container of the database changed, and what the NFS servers refused.
 func hostFacts(h runfile.DatabaseHost) []string {
 	var out []string
 	for _, l := range h.Limits {
@@ -93,8 +93,7 @@ func hostFacts(h runfile.DatabaseHost) []string {
 	return out
 }
 
-// calibrationTable is what CALIBRATE_IO gave, or what the native engine found in
-// its place.
+// calibrationTable shows the result of CALIBRATE_IO, or of the native engine in its place.
 func calibrationTable(j judge.Judgement) *doc.Table {
 	t := &doc.Table{Caption: "Calibration", Columns: []doc.Column{
 		{Head: "Run", Width: 10},
@@ -126,7 +125,7 @@ func serverTable(all []runfile.DNFSServer) *doc.Table {
 	return t
 }
 
-// channelTable are the paths that Direct NFS used, and those that it should have.
+// channelTable lists the paths that Direct NFS used, and those that are missing.
 func channelTable(s measure.Summary, all []runfile.DNFSChannel) *doc.Table {
 	t := &doc.Table{
 		Caption: "Channels of Direct NFS (V$DNFS_CHANNELS)",
@@ -146,7 +145,7 @@ func channelTable(s measure.Summary, all []runfile.DNFSChannel) *doc.Table {
 	return t
 }
 
-// fileTable is the table that everybody makes of V$IOSTAT_FILE.
+// fileTable shows the usual columns of V$IOSTAT_FILE.
 func fileTable(all []measure.DatabaseFile) *doc.Table {
 	t := &doc.Table{Caption: "Data files (V$IOSTAT_FILE)", Columns: []doc.Column{
 		{Head: "File", Short: "FILE_NO"},
@@ -163,7 +162,7 @@ func fileTable(all []measure.DatabaseFile) *doc.Table {
 	return t
 }
 
-// topWaitTable is what sessions waited for longest, as in an AWR report.
+// topWaitTable lists the events that sessions waited for longest, as in an AWR report.
 func topWaitTable(all []measure.DatabaseWait) *doc.Table {
 	t := &doc.Table{
 		Caption: "Top waits of sessions (V$SYSTEM_EVENT, without idle ones)",
@@ -178,9 +177,8 @@ func topWaitTable(all []measure.DatabaseWait) *doc.Table {
 	return t
 }
 
-// waitTable is the wait events of the repetition that stands for all: those of an
-// AWR report where the user's own kit made one, with the average that people
-// compute from it, or else those of V$SYSTEM_EVENT.
+// waitTable lists the wait events of the representative repetition: from an AWR report if the user's own kit made
+// one, with the average that people compute from it, or else from V$SYSTEM_EVENT.
 func waitTable(r runfile.Result, index int32) *doc.Table {
 	t := &doc.Table{Caption: "Wait events", Columns: doc.Columns(1, 12, "Event", "Waits", "Seconds", "Mean, ms")}
 	t.Columns[3].Short = "AVG MS"
@@ -200,7 +198,7 @@ func addWaits(t *doc.Table, w runfile.OracleWindow) {
 	}
 	for _, e := range w.Events {
 		name, has := e.Name, len(w.AWR) == 0
-		for _, row := range w.AWR { // which may be of one instance of several
+		for _, row := range w.AWR { // the report may cover one instance of several
 			switch {
 			case judge.OtherWaits(row, e):
 				name, has = e.Name+" (V$SYSTEM_EVENT, other waits than the report)", true
@@ -215,8 +213,8 @@ func addWaits(t *doc.Table, w runfile.OracleWindow) {
 	}
 }
 
-// statisticTable is what instances counted in the repetition that stands for all, as the table
-// "Instance Activity Stats" of an AWR report has it.
+// statisticTable lists the counters of the instances in the representative repetition, as the table "Instance
+// Activity Stats" of an AWR report does.
 func statisticTable(r runfile.Result, index int32) *doc.Table {
 	t := &doc.Table{
 		Caption: "Statistics of the database (V$SYSSTAT; CPU in microseconds, V$SYS_TIME_MODEL)",
@@ -237,8 +235,8 @@ func statisticTable(r runfile.Result, index int32) *doc.Table {
 	return t
 }
 
-// reportedAverage is the average that people compute from a report, or what it can be where the report rounds too
-// much for that.
+// reportedAverage returns the average that people compute from a report, or its possible range if the report rounds
+// too much.
 func reportedAverage(row runfile.AWRRow) string {
 	low, high := row.MeanSeconds()
 	switch {
@@ -251,7 +249,7 @@ func reportedAverage(row runfile.AWRRow) string {
 	}
 }
 
-// average is milliseconds for each wait.
+// average returns milliseconds for each wait.
 func average(seconds float64, waits int64) string {
 	if waits <= 0 {
 		return doc.Unknown

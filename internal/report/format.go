@@ -20,7 +20,7 @@ func known[T any](v *T, text func(T) string) string {
 // number writes a count that may be unknown.
 func number(v *int64) string { return known(v, func(v int64) string { return fmt.Sprint(v) }) }
 
-// nonZero writes a count whose zero is unknown.
+// nonZero writes a count; zero means unknown.
 func nonZero(v int64) string {
 	if v == 0 {
 		return doc.Unknown
@@ -28,7 +28,7 @@ func nonZero(v int64) string {
 	return fmt.Sprint(v)
 }
 
-// pathName is a path with the address that it starts from, where that is known.
+// pathName returns a path with its local address, if that is known.
 func pathName(local, path string) string {
 	if local == "" {
 		return path
@@ -36,7 +36,7 @@ func pathName(local, path string) string {
 	return local + " → " + path
 }
 
-// joined is a list in words.
+// joined joins parts with commas.
 func joined(parts []string) string { return strings.Join(parts, ", ") }
 
 // upperFirst begins s with a capital.
@@ -47,7 +47,7 @@ func upperFirst(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// capital makes words a sentence.
+// capital makes s a sentence, with a capital and a full stop.
 func capital(s string) string {
 	if s == "" {
 		return ""
@@ -55,7 +55,7 @@ func capital(s string) string {
 	return upperFirst(strings.TrimSuffix(s, ".")) + "."
 }
 
-// firstLines are the first of many lines, and how many more there are.
+// firstLines joins the first of many lines, and says how many more there are.
 func firstLines(lines []string) string {
 	const most = 8
 	if more := len(lines) - most; more > 0 {
@@ -67,8 +67,7 @@ func firstLines(lines []string) string {
 // Percent writes a share as percent with its sign, in two decimals.
 func Percent(share float64) string { return fmt.Sprintf("%+.2f", share*100) }
 
-// Interval is the confidence interval of a line in percent; a dash where it is
-// not known.
+// Interval writes the confidence interval of a line in percent; a dash if it is unknown.
 func Interval(l compare.Line) string {
 	if l.ShiftLow == nil || l.ShiftHigh == nil {
 		return doc.Unknown
@@ -76,7 +75,7 @@ func Interval(l compare.Line) string {
 	return fmt.Sprintf("%+.1f to %+.1f", *l.ShiftLow*100, *l.ShiftHigh*100)
 }
 
-// Probability writes p: that after the correction where there is one.
+// Probability writes p, after the correction if there is one.
 func Probability(l compare.Line) string {
 	switch p := cmp.Or(l.AdjustedP, l.P); {
 	case p == nil:

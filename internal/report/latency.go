@@ -37,7 +37,7 @@ func spreads(s measure.Summary) []spread {
 	return out
 }
 
-// latencySection is how the latencies of the median repetition spread.
+// latencySection shows the distribution of the latencies in the median repetition.
 func latencySection(j judge.Judgement) doc.Section {
 	s := doc.Section{ID: "latency", Title: "Latency"}
 	all := spreads(*j.Summary)
@@ -77,8 +77,7 @@ func percentileFigure(title string, curves []chart.Line, caption string) doc.Blo
 	}}
 }
 
-// latencyFacts is a line of latency for each direction, with its throughput where
-// there are two.
+// latencyFacts returns a line of latency for each direction, with its throughput if there are two.
 func latencyFacts(s measure.Summary) []doc.Fact {
 	if s.Read == nil || s.Write == nil {
 		return []doc.Fact{{Label: "latency", Text: percentiles(s.Total.Latency)}}
@@ -108,7 +107,7 @@ func percentiles(l *stats.Latency) string {
 	return strings.Join(texts, "  ")
 }
 
-// wakeUpFacts is how late the client woke, where that is known. It is a part of the percentiles beside it.
+// wakeUpFacts returns how late the client woke, if known. The delay is part of the percentiles beside it.
 func wakeUpFacts(s measure.Summary) []doc.Fact {
 	if s.WakeUps == nil {
 		return nil
@@ -145,8 +144,7 @@ func directionCells(name string, d measure.Direction) []string {
 	return append(cells, latencyCells(d.Latency)...)
 }
 
-// latencyCells are mean, percentiles and maximum. Percentiles of buckets are upper
-// bounds.
+// latencyCells returns mean, percentiles and maximum. Percentiles of buckets are upper bounds.
 func latencyCells(l *stats.Latency) []string {
 	if l == nil {
 		return slices.Repeat([]string{doc.Unknown}, 6)
@@ -175,7 +173,7 @@ func (s spread) distribution() chart.Distribution {
 	for _, r := range s.ranges {
 		total += float64(r.Count)
 	}
-	sums := map[int]float64{} // by decade
+	sums := map[int]float64{} // by bar
 	for _, r := range s.ranges {
 		share := float64(r.Count) / total
 		if s.latency.Bucketed {
@@ -192,7 +190,7 @@ func (s spread) distribution() chart.Distribution {
 	return d
 }
 
-// marks are percentiles and the maximum. Equal values share one mark.
+// marks returns percentiles and the maximum. Equal values share one mark.
 func (s spread) marks() []chart.Mark {
 	l, suffix := s.latency, ""
 	if s.latency.Bucketed {
@@ -219,7 +217,7 @@ func (s spread) marks() []chart.Mark {
 	return out
 }
 
-// quantileShares are where a curve is known: four to each nine, and the ends.
+// quantileShares returns the shares at which a curve has points: tenths below 90 %, and six for each nine.
 func quantileShares() []float64 {
 	out := []float64{0, .1, .2, .3, .4, .5, .6, .7, .8}
 	for nine := .1; nine > 1e-6; nine /= 10 {
@@ -230,7 +228,7 @@ func quantileShares() []float64 {
 	return out
 }
 
-// curve is the quantiles of the ranges, as far as there are operations for them.
+// curve returns the quantiles of the ranges, up to the last share that one operation exceeds.
 func (s spread) curve(name string) chart.Line {
 	c := chart.Line{Name: name}
 	total, seen, at := int64(0), int64(0), 0

@@ -14,8 +14,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// stepsSection is throughput and latency against the level of load: all levels in
-// one table on a terminal, and a figure for each kind on a page.
+// stepsSection shows throughput and latency against the level of load: all levels in one table on a terminal, and a
+// figure for each kind on a page.
 func stepsSection(j judge.Judgement) doc.Section {
 	s := doc.Section{ID: "steps", Title: "Levels of load"}
 	if len(j.Steps) > 1 {
@@ -67,7 +67,7 @@ func stepTable(levels []measure.StepSummary, axis string) *doc.Table {
 			runfile.StepUsers:      human.Count(int(l.Users), "user"),
 			runfile.StepSmallReads: fmt.Sprintf("%d small", l.Users),
 			runfile.StepLargeReads: fmt.Sprintf("%d large", l.Users),
-		}[l.Kind], l.Kind) // in ten columns
+		}[l.Kind], l.Kind) // fits into ten columns
 		row.Cells[5].Short = strings.TrimSuffix(row.Cells[5].Text, " %")
 		row.Bar, row.Mark = new(float64(total.BytesPerSecond)/float64(most)), mark
 	}
@@ -119,7 +119,7 @@ func stepFigure(wire *measure.WireLimit, levels []measure.StepSummary, axis stri
 	}}
 }
 
-// repetitionSection is how much the repetitions differ.
+// repetitionSection shows how much the repetitions differ.
 func repetitionSection(j judge.Judgement) doc.Section {
 	s := doc.Section{ID: "repetitions", Title: "Repetitions"}
 	if len(j.Repetitions) < 2 {

@@ -15,7 +15,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// timeSection is throughput and latency over the whole run, warm-up included.
+// timeSection shows throughput and latency over the whole run, warm-up included.
 func timeSection(c *course, j judge.Judgement) doc.Section {
 	s := doc.Section{ID: "time", Title: "Over time"}
 	s.Add(doc.Block{In: doc.TextOnly, Trend: throughputTrend(j.Series)})
@@ -40,7 +40,7 @@ func timeSection(c *course, j judge.Judgement) doc.Section {
 	return s
 }
 
-// longPauses calls do with the long pauses of the repetitions.
+// longPauses calls do for each long pause of the repetitions.
 func longPauses(j judge.Judgement, do func(repetition int32, p measure.Pause)) {
 	for _, s := range j.Repetitions {
 		for _, p := range s.Pauses {
@@ -51,7 +51,7 @@ func longPauses(j judge.Judgement, do func(repetition int32, p measure.Pause)) {
 	}
 }
 
-// pauses are the long ones on the axis of time.
+// pauses returns the long pauses on the time axis.
 func (c *course) pauses(j judge.Judgement) (out []chart.Band) {
 	longPauses(j, func(_ int32, p measure.Pause) {
 		from := p.Start.Sub(c.start).Seconds()
@@ -61,7 +61,7 @@ func (c *course) pauses(j judge.Judgement) (out []chart.Band) {
 	return out
 }
 
-// standing is what had no answer in a pause.
+// standing names the client, or the path, that had no answer in a pause.
 func standing(p measure.Pause) string {
 	if p.Path == "" {
 		return fmt.Sprintf("client %d", p.Client)
@@ -87,7 +87,7 @@ func pauseTable(j judge.Judgement) *doc.Table {
 	return t
 }
 
-// throughputTrend is the measured throughput in one line; nil where there is none.
+// throughputTrend returns the measured throughput as one line; nil if there are fewer than two points.
 func throughputTrend(series []measure.SeriesPoint) *doc.Trend {
 	if len(series) < 2 {
 		return nil
@@ -103,14 +103,14 @@ func throughputTrend(series []measure.SeriesPoint) *doc.Trend {
 	return t
 }
 
-// loadPanels are the panels of the load itself.
+// loadPanels returns the panels of the load itself.
 func loadPanels(c *course, j judge.Judgement) []chart.Panel {
 	throughput := chart.Panel{
 		Title: "Throughput, MB/s", Unit: "MB/s", Height: 170,
 		Lines: c.directions(func(o ops) float64 { return o.bytes / c.interval / 1e6 }),
 	}
 	if j.Wire != nil {
-		throughput.Limits = []chart.Mark{wireMark(j.Wire.ReadBytesPerSecond)} // full duplex: that of writes lies beside it
+		throughput.Limits = []chart.Mark{wireMark(j.Wire.ReadBytesPerSecond)} // full duplex: writes have their own limit
 		if c.writes {
 			throughput.Limits = []chart.Mark{wireMark(j.Wire.WriteBytesPerSecond)}
 		}
@@ -140,7 +140,7 @@ func loadPanels(c *course, j judge.Judgement) []chart.Panel {
 	return panels
 }
 
-// positive is not a number for what is no latency.
+// positive returns v, or NaN if v is no latency.
 func positive(v float64) float64 {
 	if v > 0 {
 		return v
@@ -214,7 +214,7 @@ func pathSection(c *course, j judge.Judgement) doc.Section {
 	return s
 }
 
-// strips makes a small panel for each path or node if there are not too many; tables hold all.
+// strips returns a small panel for each of the first paths or nodes with values; tables hold all.
 func strips(all map[string][]chart.Point, what, unit string) []chart.Panel {
 	const most = 12
 	var out []chart.Panel
@@ -241,7 +241,7 @@ func oneScale(panels []chart.Panel) {
 }
 
 func pathTable(s measure.Summary) *doc.Table {
-	down := doc.HTMLOnly // a terminal has room for it where it says something
+	down := doc.HTMLOnly // a terminal shows it only if a path was down
 	if slices.ContainsFunc(s.Paths, func(p measure.PathShare) bool { return p.DownMilliseconds > 0 }) {
 		down = doc.Both
 	}

@@ -1,9 +1,8 @@
 // Package report writes a judged result, a comparison or a suite's run for people:
 // as text for a terminal, and as one HTML page.
 //
-// It is pure, and nothing is computed here that is not in the judgement. Each
-// subject has a function that builds its section once, for both outputs; package
-// doc writes the document.
+// It is pure, and computes nothing beyond the judgement. Each subject has a function that builds its section once,
+// for both outputs; package doc writes the document.
 package report
 
 import (
@@ -16,10 +15,10 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Options say what the reader's terminal can do.
+// Options describes the reader's terminal.
 type Options = doc.TextOptions
 
-// PageOptions say what the writer of a page knows and the result does not.
+// PageOptions holds what a page shows besides the result.
 type PageOptions struct {
 	Generated time.Time // when the report is made; zero leaves it out
 	Version   string    // of the program that makes the report
@@ -34,11 +33,10 @@ func Text(w io.Writer, r runfile.Result, j judge.Judgement, o Options) error {
 	return doc.Text(w, benchmarkDocument(r, j, PageOptions{}), o)
 }
 
-// CompareText writes the comparisons of a table: for each metric and baseline the
-// average of both, the percent impact with its deviation, minimum and maximum
-// over the pairs, the confidence interval of the shift and p. What is not
-// significant ends with ~, and what was saturated with *. Without comparisons it
-// writes the cells. It returns the first error of w.
+// CompareText writes the comparisons of a table: for each metric and baseline the average of both, the percent impact
+// with its deviation, minimum and maximum over the pairs, the confidence interval of the shift and p. Lines without a
+// significant difference end with ~, and names of saturated lines with *. Without comparisons it writes the cells. It
+// returns the first error of w.
 func CompareText(w io.Writer, t compare.Table, o Options) error {
 	return doc.Text(w, tableDocument(t), o)
 }
@@ -48,8 +46,8 @@ func BenchmarkPage(w io.Writer, r runfile.Result, j judge.Judgement, o PageOptio
 	return page(w, benchmarkDocument(r, j, o), o)
 }
 
-// SuitePage writes the page of a suite's run. g is nil where there is no accepted
-// run to compare it with. It returns the first error of w.
+// SuitePage writes the page of a suite's run. The table g compares the run with the accepted run; nil if there is
+// none. It returns the first error of w.
 func SuitePage(w io.Writer, run runfile.SuiteRun, t compare.Table, g *compare.Table, o PageOptions) error {
 	return page(w, suiteDocument(run, t, g, o), o)
 }
@@ -68,7 +66,7 @@ func page(w io.Writer, d doc.Document, o PageOptions) error {
 	return doc.HTML(w, d, origin)
 }
 
-// moment is a time as people of all countries read it.
+// moment writes a time in UTC, in a format that people of all countries read.
 func moment(t time.Time) string {
 	if t.IsZero() {
 		return "unknown"

@@ -10,8 +10,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 )
 
-// shareName is the name of a path in tables: what it leads to, where pNFS makes a difference,
-// and the node of the array, where a survey knows it.
+// shareName returns the name of a path in tables, with its role in pNFS, and with its LIF and node if a survey knows
+// them.
 func shareName(p measure.PathShare) string {
 	name, where := channelName(p.Local, p.Path, p.Role), ""
 	if p.Node != "" {
@@ -23,8 +23,8 @@ func shareName(p measure.PathShare) string {
 	return name + ", " + where
 }
 
-// channelName keeps a connection to a data server apart from one to a metadata server at the
-// same address.
+// channelName returns the name of a channel. It distinguishes a connection to a data server from a connection to a
+// metadata server at the same address.
 func channelName(local, path string, role bench.PathRole) string {
 	if role == bench.PathDataServer {
 		return pathName(local, path) + " (data server)"
@@ -32,7 +32,7 @@ func channelName(local, path string, role bench.PathRole) string {
 	return pathName(local, path)
 }
 
-// nfsServerTable is what the clients saw of each NFS server.
+// nfsServerTable shows what the clients saw of each NFS server.
 func nfsServerTable(s measure.Summary) *doc.Table {
 	if len(s.Servers) == 0 {
 		return nil

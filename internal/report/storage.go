@@ -16,8 +16,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// storageSection is what the storage counted itself: CPU and throughput of each
-// node on the time axis of the load, and of each address.
+// storageSection shows the counters of the storage itself: CPU and throughput of each node on the time axis of the
+// load, and the throughput of each address.
 func storageSection(r runfile.Result, c *course, j judge.Judgement) doc.Section {
 	s := doc.Section{ID: "storage", Title: "Storage nodes"}
 	if panels := storagePanels(r, c); len(panels) > 0 && len(c.slots) > 1 {
@@ -33,7 +33,7 @@ func storageSection(r runfile.Result, c *course, j judge.Judgement) doc.Section 
 	return s
 }
 
-// storagePanels are the strips of all sources: CPU of nodes first.
+// storagePanels returns the strips of all sources, CPU of nodes first.
 func storagePanels(r runfile.Result, c *course) []chart.Panel {
 	cpu, traffic := map[string][]chart.Point{}, map[string][]chart.Point{}
 	for _, samples := range storageSamples(r) {
@@ -62,8 +62,8 @@ func storagePanels(r runfile.Result, c *course) []chart.Panel {
 	return append(busy, carried...)
 }
 
-// storageSamples are those of each source, of the client that has most of them:
-// every client's collector reads the same counters.
+// storageSamples returns the samples of each source, from the client that has most of them: every client's collector
+// reads the same counters.
 func storageSamples(r runfile.Result) [][]runfile.StorageSample {
 	best := map[string][]runfile.StorageSample{}
 	for _, cl := range r.Clients {
@@ -87,7 +87,7 @@ func storageSamples(r runfile.Result) [][]runfile.StorageSample {
 	return out
 }
 
-// clockOffset is how far the clock of a source is ahead of ours, in seconds.
+// clockOffset returns how far the clock of a source is ahead of ours, in seconds.
 func clockOffset(r runfile.Result, source string) float64 {
 	s := r.Plan.Survey
 	if s == nil || s.Source != source || s.ClockOffsetMilliseconds == nil {
@@ -96,8 +96,7 @@ func clockOffset(r runfile.Result, source string) float64 {
 	return float64(*s.ClockOffsetMilliseconds) / 1000
 }
 
-// busyPercent between two readings of one node; not a number where the counters
-// do not tell.
+// busyPercent returns the busy share between two readings of one node; NaN if the counters do not show it.
 func busyPercent(a, b runfile.StorageNode, seconds float64) float64 {
 	if a.BusyMicroseconds == nil || b.BusyMicroseconds == nil || *b.BusyMicroseconds < *a.BusyMicroseconds {
 		return math.NaN()
@@ -113,8 +112,7 @@ func busyPercent(a, b runfile.StorageNode, seconds float64) float64 {
 	}
 }
 
-// addTraffic adds up the addresses of each node, or takes what the source counts
-// as a whole where it knows no nodes.
+// addTraffic adds up the addresses of each node. Without addresses it takes the counters of the whole source.
 func addTraffic(into map[string][]chart.Point, a, b runfile.StorageSample, x, seconds float64) {
 	sums := map[string]float64{}
 	for _, p := range b.Paths {
@@ -134,8 +132,7 @@ func addTraffic(into map[string][]chart.Point, a, b runfile.StorageSample, x, se
 	}
 }
 
-// moved is the growth of both counters; ok is false where nothing is known, or
-// one of them went back.
+// moved returns the growth of both counters. It is not ok if both are unknown, or one of them went back.
 func moved(readBefore, read, writeBefore, write *int64) (bytes float64, ok bool) {
 	for _, d := range [][2]*int64{{readBefore, read}, {writeBefore, write}} {
 		if d[0] == nil || d[1] == nil {
@@ -207,8 +204,8 @@ func lifTable(paths []measure.StoragePath) *doc.Table {
 	return t
 }
 
-// storageParts are the load as the storage counted it. Nothing is subtracted from the client's latency: that is
-// of another layer, of operations of another size, and of another window.
+// storageParts returns the load as the storage counted it. Its latency is not subtracted from the client's latency:
+// layer, size of the operations and window differ.
 func storageParts(s measure.Summary) []string {
 	var parts []string
 	if v := s.Storage.OperationsPerSecond; v != nil {
@@ -223,7 +220,7 @@ func storageParts(s measure.Summary) []string {
 	return parts
 }
 
-// latencyLayer says where the storage measures its latency.
+// latencyLayer names the layer in which the storage measures its latency.
 func latencyLayer(l measure.StorageLoad) string {
 	switch l.LatencyLayer {
 	case measure.LayerVolume:

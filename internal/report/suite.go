@@ -56,7 +56,7 @@ func suiteDocument(run runfile.SuiteRun, t compare.Table, g *compare.Table, o Pa
 	return d
 }
 
-// regressionCard is the answer to the question that a schedule asks.
+// regressionCard shows the result of the comparison with the accepted run.
 func regressionCard(g compare.Table) doc.Card {
 	_, chips := tallyOf(g.Changes())
 	c := doc.Card{
@@ -69,7 +69,7 @@ func regressionCard(g compare.Table) doc.Card {
 	return c
 }
 
-// runCard says how the run itself went.
+// runCard shows the outcome of the run itself.
 func runCard(run runfile.SuiteRun) doc.Card {
 	done, wanted := 0, len(run.Cells)*int(run.Settings.Repetitions)
 	failed, validity := 0, map[string]int{}
@@ -156,7 +156,7 @@ func regressionSection(run runfile.SuiteRun, g compare.Table) doc.Section {
 	return s
 }
 
-// resultSection is one line for each benchmark, in the order in which they ran.
+// resultSection lists the benchmarks in the order in which they ran.
 func resultSection(run runfile.SuiteRun) doc.Section {
 	s := doc.Section{ID: "benchmarks", Title: "Benchmarks"}
 	t := &doc.Table{Columns: doc.Columns(8, 0, "#", "Cell", "Rep.", "Phase", "Verdict", "Validity", "Findings", "Started")}
@@ -180,7 +180,7 @@ func resultSection(run runfile.SuiteRun) doc.Section {
 	return s
 }
 
-// suiteRepeat is what is needed to run the suite again.
+// suiteRepeat shows what is needed to run the suite again.
 func suiteRepeat(run runfile.SuiteRun, o PageOptions) doc.Section {
 	s := doc.Section{
 		ID: "repeat", Title: "Run it again",
@@ -201,7 +201,7 @@ func suiteRepeat(run runfile.SuiteRun, o PageOptions) doc.Section {
 	return s
 }
 
-// orderMetrics are drawn by position where a suite compares nothing.
+// orderMetrics returns the metrics that are drawn by position: the first two of the comparison, or the defaults.
 func orderMetrics(run runfile.SuiteRun) []string {
 	if c := run.Settings.Compare; c != nil && len(c.Metrics) > 0 {
 		return c.Metrics[:min(len(c.Metrics), 2)]
@@ -230,8 +230,7 @@ func orderSection(run runfile.SuiteRun) doc.Section {
 	return s
 }
 
-// orderOf are the values of a metric by position. A cell with one value has no
-// distance from itself and is left out.
+// orderOf returns the values of a metric by position. It omits cells with one value, which is always the median.
 func orderOf(run runfile.SuiteRun, metric string) chart.Order {
 	values := map[string][]float64{}
 	each := func(do func(r runfile.SuiteResult, key string, v float64)) {
@@ -270,7 +269,7 @@ func curveSection(run runfile.SuiteRun, t compare.Table) doc.Section {
 	if len(levels) < 3 {
 		return s
 	}
-	const most = 4 // lines can be told apart
+	const most = 4 // more lines cannot be distinguished
 	f := chart.Steps{Levels: levels, Axis: axis, Knee: -1}
 	for _, metric := range orderMetrics(run) {
 		if p := curvePanel(t, metric, len(levels), place); len(p.Lines) > 0 && len(p.Lines) <= most {
@@ -286,7 +285,7 @@ func curveSection(run runfile.SuiteRun, t compare.Table) doc.Section {
 	return s
 }
 
-// curvePanel is one line for each group of cells.
+// curvePanel returns a panel with one line for each group of cells.
 func curvePanel(t compare.Table, metric string, levels int, place func(compare.Cell) (string, int)) chart.Panel {
 	m := measure.MetricOf(metric)
 	unit, by := "MB/s", 1e6
@@ -321,8 +320,8 @@ func curvePanel(t compare.Table, metric string, levels int, place func(compare.C
 	return p
 }
 
-// levelsOf finds what the load is, and where a cell belongs: to which line, and
-// at which level.
+// levelsOf returns the levels of load, the name of their axis, and a function that returns the line and the level
+// index of a cell.
 func levelsOf(run runfile.SuiteRun, t compare.Table) (levels []string, axis string,
 	place func(compare.Cell) (string, int),
 ) {
@@ -356,7 +355,7 @@ func levelsOf(run runfile.SuiteRun, t compare.Table) (levels []string, axis stri
 	}
 }
 
-// numberAxis is the axis whose values are all numbers, at least three of them.
+// numberAxis returns the first axis that has at least three values, all of them numbers.
 func numberAxis(run runfile.SuiteRun) (string, []string) {
 	order, values := run.Axes()
 	for _, a := range order {

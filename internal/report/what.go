@@ -20,8 +20,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// whatRan is the load in one sentence. The spaces between a number and its unit
-// do not break.
+// whatRan describes the load in one sentence. The spaces between a number and its unit do not break.
 func whatRan(r runfile.Result, j judge.Judgement) string {
 	parts, on := r.Plan.Words()
 	over := j.Protocol.Observed
@@ -34,15 +33,15 @@ func whatRan(r runfile.Result, j judge.Judgement) string {
 	case w.Capacity() != nil:
 		parts = append(parts, "searched "+human.Count(schedule.Repetitions, "time"))
 	case w.Calibrate != nil && r.Plan.Database != nil:
-		parts = append(parts, human.Count(schedule.Repetitions, "run")) // Oracle takes as long as it wants
+		parts = append(parts, human.Count(schedule.Repetitions, "run")) // Oracle decides how long it takes
 	default:
 		parts = append(parts, fmt.Sprintf("%d x %d s", schedule.Repetitions, schedule.DurationSeconds))
 	}
 	return strings.Join(doc.Whole(parts), ", ")
 }
 
-// whatFacts say what carried the load, and to where. The page has them at its top, and the
-// terminal those that are measured below the tables.
+// whatFacts returns facts about what carried the load, and to where. The page shows all at its top; the terminal
+// shows the measured ones below the tables.
 func whatFacts(r runfile.Result, j judge.Judgement) []doc.Fact {
 	var out []doc.Fact
 	add := func(in doc.Output, label, text string) {
@@ -172,7 +171,7 @@ func engineText(r runfile.Result) string {
 	return "a database of unknown version"
 }
 
-// bounds are the first and last moment of all clients.
+// bounds returns the first and the last moment of all clients.
 func bounds(r runfile.Result) (from, to time.Time) {
 	extend := func(start, end time.Time) {
 		if !start.IsZero() && (from.IsZero() || start.Before(from)) {
@@ -193,7 +192,7 @@ func bounds(r runfile.Result) (from, to time.Time) {
 	return from, to
 }
 
-// repeatSection is everything that is needed to run it again.
+// repeatSection shows all that is needed to run the benchmark again.
 func repeatSection(r runfile.Result, o PageOptions) doc.Section {
 	s := doc.Section{
 		ID: "repeat", Title: "Run it again",

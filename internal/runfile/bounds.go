@@ -11,12 +11,12 @@ import (
 	"unicode/utf8"
 )
 
-// boundsText has the bounds of what a plan takes over from a benchmark. They come from the CRD.
+// boundsText holds the bounds of the fields that a plan takes from a benchmark. They come from the CRD.
 //
 //go:embed bounds.json
 var boundsText []byte
 
-// bound limits a value and has its default. Min and Max limit a number, or the length of a text or a list.
+// bound limits a value and holds its default. Min and Max limit a number, or the length of a text or a list.
 type bound struct {
 	Fields   map[string]*bound `json:"fields,omitempty"`
 	Required []string          `json:"required,omitempty"`
@@ -36,16 +36,16 @@ var bounds = sync.OnceValue(func() (all map[string]*bound) {
 	return all
 })
 
-// ofSpec are the bounds of what a load and its schedule are in a spec.
+// ofSpec returns the bounds of the workload and the schedule in a spec.
 func ofSpec() *bound {
 	return &bound{Fields: map[string]*bound{"workload": bounds()["workload"], "run": bounds()["schedule"]}}
 }
 
-// SetDefaults gives the absent fields of spec.workload and spec.run the defaults of the API.
+// SetDefaults sets the absent fields of spec.workload and spec.run to the defaults of the API.
 func SetDefaults(spec map[string]any) { ofSpec().fill(spec) }
 
 // Default returns the default of the API for a field of spec.workload or spec.run, a number or a text; nil
-// if it has none.
+// without a default.
 func Default(field ...string) any {
 	b := ofSpec()
 	for _, name := range field {
@@ -56,7 +56,8 @@ func Default(field ...string) any {
 	return b.Default
 }
 
-// within gives the absent fields of a part of a plan their defaults, and checks all against their bounds.
+// within sets the absent fields of a part of a plan to their defaults, and checks all fields against their
+// bounds.
 func (c *checker) within(part string, to any) {
 	var v any
 	text, err := json.Marshal(to)
@@ -74,7 +75,7 @@ func (c *checker) within(part string, to any) {
 	c.bound(part, bounds()[part], v)
 }
 
-// CheckWorkload checks spec.workload against its bounds before a value of 0 counts as absent. It was
+// CheckWorkload checks spec.workload against its bounds before a value of 0 counts as absent. workload was
 // decoded from JSON into maps.
 func CheckWorkload(workload any) error {
 	c := &checker{}
@@ -82,7 +83,7 @@ func CheckWorkload(workload any) error {
 	return c.err()
 }
 
-// words describes what a pattern takes.
+// words describes the values that match a pattern.
 func words(pattern string) string {
 	switch pattern {
 	case `^[A-Za-z0-9_][A-Za-z0-9._-]*$`:
@@ -97,10 +98,10 @@ func words(pattern string) string {
 func (b *bound) fill(v any) {
 	fields, _ := v.(map[string]any)
 	for name, f := range b.Fields {
-		// A quantity is 0 where it is absent.
+		// An absent quantity is 0.
 		if fields != nil && f.Default != nil && (fields[name] == nil || fields[name] == "0") {
 			fields[name] = f.Default
-			if f.Fields != nil { // the fields of an object have defaults of their own
+			if f.Fields != nil { // the fields of an object have their own defaults
 				fields[name] = map[string]any{}
 			}
 		}

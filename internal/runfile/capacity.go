@@ -16,7 +16,7 @@ import (
 const (
 	maxBoundMicroseconds = 10_000_000
 	maxSearches          = 20
-	// maxClientSearches limits the searches of all clients. The results of more would not fit into
+	// maxClientSearches limits the searches of all clients. The results of more searches would not fit into
 	// their storage, even without latencies.
 	maxClientSearches = 100
 )
@@ -60,7 +60,7 @@ func (b LatencyBound) SlowShare() float64 {
 	}
 }
 
-// String returns the bound as people write it: p99 of 1 ms.
+// String returns the bound in words: p99 of 1 ms.
 func (b LatencyBound) String() string {
 	name := b.Percentile
 	if name == "p999" {
@@ -74,16 +74,16 @@ const (
 	MaxLatencyBounds  = 4
 	MaxCapacityLevels = 48 // per repetition
 	MaxLevelSeconds   = 3600
-	// MaxSearchBytes is more than the JSON of the longest CapacitySearch takes.
+	// MaxSearchBytes is above the size of the JSON of the longest CapacitySearch.
 	MaxSearchBytes    = 128 << 10
 	maxSearchElements = 16_384
 )
 
-// LaterWarmupSeconds returns the warm-up of each level of a search after the first; the first is
-// never shorter. It is one second, or two with several clients, which begin at slightly different
-// times. It is at least twice the longest bound. Slow operations that are due in the window end after
-// it. As many that were due in the warm-up end in the window only if the warm-up is that long;
-// otherwise a level seems to fall behind.
+// LaterWarmupSeconds returns the warm-up of each level of a search after the first; the warm-up of the first
+// is never shorter. It is one second, or two with several clients, which begin at slightly different times.
+// It is at least twice the longest bound: slow operations that are due in the window end after it, and only
+// with such a warm-up as many slow operations of the warm-up end in the window. Otherwise a level seems to
+// fall behind.
 func LaterWarmupSeconds(bounds []LatencyBound, clients int32) int32 {
 	warmup := int64(1)
 	if clients > 1 {
@@ -131,12 +131,12 @@ type LevelReport struct {
 	Histogram string `json:"histogram,omitempty"`
 }
 
-// WindowSeconds returns the length of the window, at most MaxLevelSeconds; 0 is unknown.
+// WindowSeconds returns the length of the window, at most MaxLevelSeconds; 0 = unknown.
 func (r LevelReport) WindowSeconds() int32 {
 	return min(max(r.Seconds, int32(min(len(r.Due), MaxLevelSeconds))), MaxLevelSeconds) //nolint:gosec // bounded
 }
 
-// InParts adds up neighbours so that the report has no more parts than most.
+// InParts adds up neighbours so that the report has at most the given number of parts.
 func (r LevelReport) InParts(most int) LevelReport {
 	if len(r.Due) > most && r.Seconds == 0 {
 		r.Seconds = int32(len(r.Due)) //nolint:gosec // at most a day
@@ -161,16 +161,16 @@ func inParts(counts []int64, most int) []int64 {
 	return parts
 }
 
-// CapacitySearch is a search so far. If a run has several clients, the controller publishes it so
-// that all of them go to the next level together; a single client keeps its own. It has the levels
-// of all repetitions, with the outcomes of the current one.
+// CapacitySearch is the state of a search. If a run has several clients, the controller publishes it so that
+// all clients go to the next level together; a single client keeps its own. It has the levels of all
+// repetitions, with the outcomes of the current repetition.
 type CapacitySearch struct {
 	Levels []CapacityLevel `json:"levels"`
-	Ended  bool            `json:"ended,omitempty"` // the last level is over, and no other follows
+	Ended  bool            `json:"ended,omitempty"` // the last level has ended, and no other level follows
 }
 
-// ReadCapacitySearch reads the search that a controller published. It has at least one level and no
-// more than all repetitions may have, and each level can be run.
+// ReadCapacitySearch reads the search that a controller published. It returns an error if the search has no
+// level, more levels than all repetitions may have, or a level that cannot run.
 func ReadCapacitySearch(text []byte) (CapacitySearch, error) {
 	var s CapacitySearch
 	if len(text) > MaxSearchBytes {
@@ -232,8 +232,8 @@ type BoundOutcome struct {
 	High  float64 `json:"high"`
 }
 
-// LevelsFile is where the collector puts the CapacitySearch for the loader. KeyLevels is the key of
-// the ConfigMap that it comes from.
+// LevelsFile is the file in which the collector gives the CapacitySearch to the loader. KeyLevels is its key
+// in the ConfigMap.
 const (
 	LevelsFile = "levels.json"
 	KeyLevels  = "levels"

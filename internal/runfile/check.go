@@ -16,18 +16,18 @@ const (
 
 // Check is a precondition of a benchmark, and whether it is met.
 type Check struct {
-	Check   string `json:"check"`             // what was looked at
+	Check   string `json:"check"`             // the precondition
 	Result  string `json:"result"`            // OK, WARN or FAIL
-	Message string `json:"message,omitempty"` // what was found; where it is not OK, with the fix
+	Message string `json:"message,omitempty"` // the reason; with a fix unless OK
 }
 
 const (
 	maxChecks = 64
-	// maxChecksBytes is what Kubernetes keeps of the last message of a container.
+	// maxChecksBytes is the part of a container's last message that Kubernetes keeps.
 	maxChecksBytes = 4096
 )
 
-// ShortChecks is the list as JSON of at most 4096 bytes: the longest messages are cut first.
+// ShortChecks returns the list as JSON of at most 4096 bytes. It cuts the longest messages first.
 func ShortChecks(checks []Check) ([]byte, error) {
 	checks = slices.Clone(checks[:min(len(checks), maxChecks)])
 	for most := 1 << 10; ; most /= 2 {
@@ -45,7 +45,7 @@ func ShortChecks(checks []Check) ([]byte, error) {
 	}
 }
 
-// ReadChecks reads what ShortChecks wrote. The text comes from the user's image, which is not trusted.
+// ReadChecks reads the output of ShortChecks. The text comes from the user's image, which is not trusted.
 func ReadChecks(text string) ([]Check, error) {
 	var checks []Check
 	if len(text) > maxChecksBytes {

@@ -14,46 +14,44 @@ import (
 	"slices"
 )
 
-// What a file may weigh at most, decompressed.
+// Maximum sizes of decompressed files.
 const (
 	MaxPlanBytes        = 1 << 20   // a plan is a page
-	MaxResultBytes      = 128 << 20 // of eight hours and many clients: some tens of MiB
-	MaxSuitePointsBytes = 1 << 20   // a thousand levels of load are less
-	MaxSuiteRunBytes    = 64 << 20  // 2,048 benchmarks of forty levels of load each are less
-	MaxStoredRunBytes   = 16 << 20  // a record that a ConfigMap can hold compressed is less
-	// MaxSurveyBytes holds for requests, too. The ConfigMap that keeps the survey has to
-	// hold the results of all clients beside it.
+	MaxResultBytes      = 128 << 20 // eight hours and many clients take some tens of MiB
+	MaxSuitePointsBytes = 1 << 20   // above a thousand levels of load
+	MaxSuiteRunBytes    = 64 << 20  // above 2,048 benchmarks of forty levels of load each
+	MaxStoredRunBytes   = 16 << 20  // above a record that fits compressed into a ConfigMap
+	// MaxSurveyBytes also bounds requests. The ConfigMap of a survey must have room for the results of all
+	// clients.
 	MaxSurveyBytes = 64 << 10
 )
 
-// How many elements the lists of a file may have at most, at all depths. Two bytes of JSON
-// can make a struct of 248 bytes, and two more its place in a list that grows.
+// Maximum numbers of elements in the lists of a file, at all depths. Two bytes of JSON can become a struct of
+// 248 bytes, and two more bytes its place in a growing list.
 const (
 	maxPlanElements        = 16_384
-	maxResultElements      = 2_000_000 // a sample a second for eight hours of 32 clients is half of it
+	maxResultElements      = 2_000_000 // twice the samples of 32 clients, each second for eight hours
 	maxSuitePointsElements = 8192
-	maxSuiteRunElements    = 150_000 // 2,048 benchmarks of forty levels of load each are less
+	maxSuiteRunElements    = 150_000 // above 2,048 benchmarks of forty levels of load each
 	maxSurveyElements      = 16_384
 )
 
-// The keys of ConfigMaps that keep files.
+// The keys of files in ConfigMaps.
 const (
 	KeySuitePoints = "points.json.gz"    // SuitePoints, beside the result
 	KeySuiteRun    = "suite-run.json.gz" // a SuiteRun
 	KeySurvey      = "survey.json"       // a Survey, beside the plan; also the name of its file
 )
 
-// ReadPlan reads one plan file to run it. An unknown field is an error, because a misspelt
-// field would otherwise silently run another benchmark. So are another version (a
-// *VersionError), bytes after the end and more than MaxPlanBytes. It does not validate: see
-// Plan.Validate.
+// ReadPlan reads one plan file for a run. It returns an error for an unknown field, because a misspelt field
+// would silently run another benchmark, for another version (a *VersionError), for bytes after the end, and
+// for more than MaxPlanBytes. It does not validate the plan: see Plan.Validate.
 func ReadPlan(r io.Reader) (Plan, error) {
 	return readPlan(r, refuseUnknown)
 }
 
-// ReadKeptPlan is ReadPlan for a plan that an operator wrote and that runs already. Like
-// all readers of this package but ReadPlan, it ignores unknown fields: a newer program that
-// writes the same version may have more of them.
+// ReadKeptPlan reads the plan of an operator that already runs. Like all readers of this package except
+// ReadPlan, it ignores unknown fields: a newer program may write the same version with more fields.
 func ReadKeptPlan(r io.Reader) (Plan, error) {
 	return readPlan(r, ignoreUnknown)
 }
@@ -62,8 +60,7 @@ func readPlan(r io.Reader, unknown unknownFields) (Plan, error) {
 	return read[Plan](r, &Budget{MaxPlanBytes, maxPlanElements}, "plan", PlanVersion, unknown)
 }
 
-// ReadResult reads one result file, plain or gzip. The version of the plan inside is checked
-// too.
+// ReadResult reads one result file, plain or gzip. It also checks the version of the plan inside.
 func ReadResult(r io.Reader) (Result, error) {
 	return readResult(r, &Budget{MaxResultBytes, maxResultElements})
 }
@@ -76,8 +73,8 @@ func readResult(r io.Reader, left *Budget) (Result, error) {
 	return res, checkVersion("plan in the result", res.Plan.Version, PlanVersion)
 }
 
-// ReadLoad reads the loader's LoadFile. It has no version of its own: loader
-// and collector of one run come from one image.
+// ReadLoad reads the loader's LoadFile. A load has no version, because loader and collector of a run come
+// from one image.
 func ReadLoad(r io.Reader) (Load, error) {
 	return read[Load](r, &Budget{MaxResultBytes, maxResultElements}, "load", "", ignoreUnknown)
 }
@@ -87,13 +84,13 @@ func ReadSuiteRun(r io.Reader) (SuiteRun, error) {
 	return readPacked[SuiteRun](r, &Budget{MaxSuiteRunBytes, maxSuiteRunElements}, "suite run", SuiteRunVersion)
 }
 
-// ReadStoredSuiteRun reads the record of a suite's run like ReadSuiteRun, from a ConfigMap: anybody
-// who may write a ConfigMap may have written it.
+// ReadStoredSuiteRun reads the record of a suite's run from a ConfigMap. Its bounds are tighter than those of
+// ReadSuiteRun, because anybody who may write a ConfigMap may have written the record.
 func ReadStoredSuiteRun(r io.Reader) (SuiteRun, error) {
 	return ReadSuiteRunWithin(r, &Budget{MaxStoredRunBytes, maxSuiteRunElements})
 }
 
-// ReadSuiteRunWithin reads the record of a suite's run like ReadSuiteRun, unless it exceeds what is left.
+// ReadSuiteRunWithin reads the record of a suite's run like ReadSuiteRun, within the budget left.
 func ReadSuiteRunWithin(r io.Reader, left *Budget) (SuiteRun, error) {
 	return readPacked[SuiteRun](r, left, "suite run", SuiteRunVersion)
 }
@@ -103,7 +100,8 @@ func ReadSuitePoints(r io.Reader) (SuitePoints, error) {
 	return readPacked[SuitePoints](r, &Budget{MaxSuitePointsBytes, maxSuitePointsElements}, "points", SuitePointsVersion)
 }
 
-// ReadSurvey reads one survey. Its addresses are IP addresses, and its names fit into a status.
+// ReadSurvey reads one survey. It returns an error for an address that is not an IP address, and for a name
+// that does not fit into a status.
 func ReadSurvey(r io.Reader) (Survey, error) {
 	sv, err := read[Survey](r, &Budget{MaxSurveyBytes, maxSurveyElements}, "survey", SurveyVersion, ignoreUnknown)
 	if err != nil {
@@ -118,7 +116,7 @@ func ReadSurvey(r io.Reader) (Survey, error) {
 	return sv, nil
 }
 
-// ReadSurveyRequest reads one request. It does not validate: see SurveyRequest.Validate.
+// ReadSurveyRequest reads one request. It does not validate the request: see SurveyRequest.Validate.
 func ReadSurveyRequest(r io.Reader) (SurveyRequest, error) {
 	return read[SurveyRequest](
 		r, &Budget{MaxSurveyBytes, maxSurveyElements}, "survey request", SurveyVersion, ignoreUnknown)
@@ -136,17 +134,16 @@ func WriteResult(w io.Writer, r Result) error {
 	return write(w, "result", r)
 }
 
-// WriteResultGzip writes a result file as it is kept in a ConfigMap: compact
-// and compressed. ReadResult reads it back. It returns the size of the text: its bytes and the
-// elements of its lists, as a reader counts them.
+// WriteResultGzip writes a result file for a ConfigMap: compact and compressed. ReadResult reads it. It
+// returns the size of the text: its bytes and the elements of its lists, as a reader counts them.
 func WriteResultGzip(w io.Writer, r Result) (Budget, error) {
 	r.Version, r.Plan.Version = ResultVersion, PlanVersion
 	text, err := writePacked(w, "result", r)
 	return Budget{Bytes: len(text), Elements: ElementsOf(text)}, err
 }
 
-// WriteSuiteRunGzip writes the record of a run as it is kept in a ConfigMap:
-// compact and compressed. ReadSuiteRun reads it back. It sets the version.
+// WriteSuiteRunGzip writes the record of a run for a ConfigMap: compact and compressed. ReadSuiteRun reads
+// it. It sets the version.
 func WriteSuiteRunGzip(w io.Writer, run SuiteRun) error {
 	run.Version = SuiteRunVersion
 	_, err := writePacked(w, "suite run", run)
@@ -161,8 +158,8 @@ func WriteSuitePoints(w io.Writer, points SuitePoints) error {
 	return err
 }
 
-// WriteSurvey writes a survey in one line. It sets the version. It is an error
-// when it needs more than MaxSurveyBytes, because ReadSurvey would not take it.
+// WriteSurvey writes a survey in one line. It sets the version. It returns an error for more than
+// MaxSurveyBytes, because ReadSurvey would refuse the survey.
 func WriteSurvey(w io.Writer, s Survey) error {
 	s.Version = SurveyVersion
 	raw, err := json.Marshal(s)
@@ -223,18 +220,19 @@ func readPacked[File any](r io.Reader, left *Budget, what, version string) (File
 	return read[File](plain, left, what, version, ignoreUnknown)
 }
 
-// Budget is the cost of files for their reader, which subtracts what it has used.
+// Budget is the remaining capacity of a reader of files, which subtracts the cost of each file.
 type Budget struct {
 	Bytes int // decompressed
 	// Elements of lists, at all depths: two bytes of JSON can make a whole struct.
 	Elements int
 }
 
-// BenchmarkBudget is enough for the results of all clients of a benchmark: collectors thin
-// their samples to it (see package publish).
+// BenchmarkBudget returns the budget for the results of all clients of a benchmark. Collectors thin their
+// samples to fit into it (see package publish).
 func BenchmarkBudget() Budget { return Budget{Bytes: 8 << 20, Elements: 200_000} }
 
-// RecordsBudget is enough for the records of all runs of a suite: some of the largest, or many of the usual size.
+// RecordsBudget returns the budget for the records of all runs of a suite: a few of the largest, or many of
+// the usual size.
 func RecordsBudget() Budget {
 	return Budget{Bytes: 4 * MaxStoredRunBytes, Elements: 4 * maxSuiteRunElements}
 }
@@ -263,7 +261,7 @@ func ElementsOf(text []byte) int {
 	return n
 }
 
-// endOfString finds the quote that ends the JSON string that begins at i.
+// endOfString returns the position of the quote that ends the JSON string at i.
 func endOfString(text []byte, i int) int {
 	for i++; i < len(text) && text[i] != '"'; i++ {
 		if text[i] == '\\' {
@@ -273,13 +271,13 @@ func endOfString(text []byte, i int) int {
 	return i
 }
 
-// slowExponent is a number whose exponent has five digits or more.
+// slowExponent matches a number whose exponent has five digits or more.
 //
 //nolint:gochecknoglobals // a constant in all but name
 var slowExponent = regexp.MustCompile(`^[+-]?[0-9.]+[eE][+-]?0*[1-9][0-9]{4,}$`)
 
-// hasSlowNumber reports whether a text has a number that takes long to read as a quantity, such as
-// "1e-10000000": one with an exponent of five digits, or of more than a thousand digits.
+// hasSlowNumber reports whether a text has a number that takes long to parse as a quantity: one with an
+// exponent of five digits, such as "1e-10000000", or of more than a thousand digits.
 func hasSlowNumber(text []byte) bool {
 	isNumber := func(b byte) bool { return b >= '0' && b <= '9' || b == '.' || b == '+' || b == '-' || b|0x20 == 'e' }
 	for i := 0; i < len(text); i++ {
@@ -299,7 +297,8 @@ func hasSlowNumber(text []byte) bool {
 	return false
 }
 
-// isWord reports whether the byte belongs to a word. A histogram or an identifier can contain a number by chance.
+// isWord reports whether the byte belongs to a word: a histogram or an identifier can contain a number by
+// chance.
 func isWord(text []byte, at int) bool {
 	if at < 0 || at >= len(text) {
 		return false
@@ -308,7 +307,7 @@ func isWord(text []byte, at int) bool {
 	return b|0x20 >= 'a' && b|0x20 <= 'z' || b == '/' || b == '_'
 }
 
-// unknownFields is how a reader treats them.
+// unknownFields selects how a reader handles unknown fields.
 type unknownFields int
 
 const (
@@ -316,9 +315,8 @@ const (
 	refuseUnknown
 )
 
-// read reads a file of one version, or one that has no version, unless it exceeds what is left. It
-// reads the version first and separately: otherwise a file of another version would be refused for
-// a field that is valid there.
+// read reads a file of one version, or of a kind without version, within the budget left. It reads the
+// version first: otherwise it would refuse a file of another version for a field that is valid there.
 func read[File any](r io.Reader, left *Budget, what, version string, unknown unknownFields) (File, error) {
 	var file, none File
 	data, err := io.ReadAll(io.LimitReader(r, int64(left.Bytes)+1))
@@ -366,15 +364,15 @@ func checkVersion(what, got, want string) error {
 	return &VersionError{What: what, Version: got, Want: want}
 }
 
-// VersionError refuses a file of a version that this program does not read. Another release of
-// nfsbench can read it, so the file is kept and not read again and again.
+// VersionError is the error for a file of another version. Another release of nfsbench can read the file, so
+// callers keep it and do not read it again and again.
 type VersionError struct {
 	What    string // plan, result, ...
-	Version string // empty: the file names none
-	Want    string // the only one that this program reads
+	Version string // empty: the file has none
+	Want    string // the version that this program reads
 }
 
-// Error names the versions and what to do.
+// Error returns the versions and an advice.
 func (e *VersionError) Error() string {
 	if e.Version == "" {
 		return fmt.Sprintf("read %s: it names no version; this program reads %q", e.What, e.Want)
@@ -385,7 +383,7 @@ func (e *VersionError) Error() string {
 
 func decompressed(r io.Reader, what string) (io.Reader, error) {
 	b := bufio.NewReader(r)
-	// A file too short to peek at is for the JSON decoder to refuse.
+	// The JSON decoder refuses a file that is too short for Peek.
 	if magic, _ := b.Peek(2); !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		return b, nil
 	}
@@ -396,9 +394,8 @@ func decompressed(r io.Reader, what string) (io.Reader, error) {
 	return plain, nil
 }
 
-// Join makes one result of the results of the clients of one run. Nothing is
-// added up: the clients stand side by side, in the order of their index. It
-// refuses parts of different runs and a client that comes twice.
+// Join makes one result from the results of the clients of one run. It adds nothing up: the clients stand
+// side by side, sorted by index. It returns an error for parts of different runs and for a duplicate client.
 func Join(parts ...Result) (Result, error) {
 	if len(parts) == 0 {
 		return Result{}, errors.New("join results: there are none")

@@ -13,15 +13,15 @@ const maxConnectBytes = 2048
 
 var (
 	ezConnect = regexp.MustCompile(`^(tcps?://)?[A-Za-z0-9.:_\[\]-]+/[A-Za-z0-9._$#-]+(\?[A-Za-z0-9_=&./-]+)?$`)
-	// credentials are user/password@ or user/password// before a host.
+	// credentials matches user/password@ or user/password// before a host.
 	credentials = regexp.MustCompile(`[@"']|^[^/?]*/[^/?]*/`)
 
 	descriptorKey  = regexp.MustCompile(`^\(([A-Za-z_]{1,30})=`)
 	descriptorWord = regexp.MustCompile(`^([A-Za-z0-9_.:/$#*,-]{1,255}|"[A-Za-z0-9_.:/$#*,=-]{1,255}")\)`)
 )
 
-// descriptorKeys are the keywords that a connect descriptor may have. Others have no use
-// for a load, or let the client do more than connect: PROTOCOL=BEQ starts a program.
+// descriptorKeys returns the keywords that a connect descriptor may have. Other keywords are useless for a
+// load, or let the client do more than connect: PROTOCOL=BEQ starts a program.
 func descriptorKeys() []string {
 	return strings.Fields("DESCRIPTION_LIST DESCRIPTION ADDRESS_LIST ADDRESS CONNECT_DATA SECURITY " +
 		"PROTOCOL HOST PORT SERVICE_NAME SID INSTANCE_NAME SERVER LOAD_BALANCE FAILOVER ENABLE SDU EXPIRE_TIME " +
@@ -29,8 +29,8 @@ func descriptorKeys() []string {
 		"SSL_SERVER_DN_MATCH SSL_SERVER_CERT_DN SSL_VERSION WALLET_LOCATION MY_WALLET_DIRECTORY")
 }
 
-// connect checks an EZConnect string or a connect descriptor. Errors never
-// have the string, because it may begin with user/password@.
+// connect checks an EZConnect string or a connect descriptor. No error contains the string, because it may
+// begin with user/password@.
 func (c *checker) connect(at, s string) {
 	_, bare, hasScheme := strings.Cut(s, "://")
 	if !hasScheme {
@@ -52,7 +52,7 @@ func (c *checker) connect(at, s string) {
 	}
 }
 
-// checkDescriptor reads (KEY=value) and (KEY=(KEY=value)...), without blanks.
+// checkDescriptor parses (KEY=value) and (KEY=(KEY=value)...), without blanks.
 func checkDescriptor(s string) error {
 	seen := map[string]bool{}
 	rest, depth := s, 0
@@ -76,8 +76,8 @@ func checkDescriptor(s string) error {
 	return nil
 }
 
-// checkPair reads (KEY=value), or the beginning of one whose value is another. It returns
-// what is left, and how many parentheses it leaves open.
+// checkPair parses (KEY=value), or the beginning of a pair whose value is another pair. It returns the rest,
+// and the number of parentheses that it leaves open.
 func checkPair(s string) (key, left string, open int, err error) {
 	m := descriptorKey.FindStringSubmatch(s)
 	if m == nil {

@@ -1,10 +1,8 @@
-// Package runfile is the versioned contract between the operator, the loader
-// and the collector: the plan file that goes in and the result file that comes
-// out.
+// Package runfile is the versioned contract between the operator, the loader and the collector: the plan file
+// is their input, the result file their output.
 //
-// Both are JSON, both are public: `nfsbench load --plan plan.json` runs the
-// same load on a laptop, and a result file can be kept, compared and judged
-// again years later. Therefore
+// Both are JSON and public: `nfsbench load --plan plan.json` runs the same load on a laptop, and a result
+// file can be kept, compared and judged again years later. Therefore
 //
 //   - every machine field is an integer or a string, with its unit in its name;
 //   - what is not known is absent, never zero;

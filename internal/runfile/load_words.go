@@ -9,8 +9,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/human"
 )
 
-// Words describe the load of each client, such as "Raw Read 1Mi" and "4 jobs x depth 8", and what it goes
-// to, such as "files of 1Gi". A status has room for the load alone.
+// Words describes the load of each client, such as "Raw Read 1Mi" and "4 jobs x depth 8", and its target,
+// such as "files of 1Gi". A status has room only for the load.
 func (p Plan) Words() (load, on []string) {
 	w := p.Workload
 	load = []string{w.Name()}
@@ -54,7 +54,7 @@ func usersWords(ramp []int32) string {
 	return fmt.Sprintf("%d to %d users in %d steps", slices.Min(ramp), slices.Max(ramp), len(ramp))
 }
 
-// filesWords describes who makes the load of a database, and how large the data are.
+// filesWords describes the program that makes the load of a database, and the size of the data.
 func (p Plan) filesWords() []string {
 	w, f := p.Workload, p.Files()
 	var on []string

@@ -8,25 +8,25 @@ import (
 	"strings"
 )
 
-// MountedExport is which export a mount is. A pod of a run hands it to the operator in its
-// termination message.
+// MountedExport identifies the export of a mount. A pod of a run sends it to the operator in its termination
+// message.
 type MountedExport struct {
 	Server string `json:"server"`
 	Path   string `json:"path"`
 }
 
-// maxMountedBytes is what Kubernetes keeps of a termination message.
+// maxMountedBytes is the part of a termination message that Kubernetes keeps.
 const maxMountedBytes = 4096
 
 const maxExportPath = 1024
 
-// The same as in the API for storage.export.
+// The patterns of storage.export in the API.
 var (
 	exportServer = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.:_-]{0,251}[A-Za-z0-9])?$`)
 	exportPath   = regexp.MustCompile(`^/[^\s#:]*$`)
 )
 
-// ParseMountedExport reads the source of an NFS mount, such as 192.0.2.1:/vol/data or
+// ParseMountedExport parses the source of an NFS mount, such as 192.0.2.1:/vol/data or
 // [2001:db8::1]:/vol/data.
 func ParseMountedExport(source string) (MountedExport, error) {
 	server, path, ok := CutMountSource(source)
@@ -37,8 +37,7 @@ func ParseMountedExport(source string) (MountedExport, error) {
 	return m, m.validate()
 }
 
-// MountSource is the source of a mount, as the kernel writes it: with brackets around an IPv6
-// address.
+// MountSource returns the source of a mount in the kernel's form: with brackets around an IPv6 address.
 func MountSource(server, path string) string {
 	if strings.Contains(server, ":") {
 		server = "[" + server + "]"
@@ -46,7 +45,7 @@ func MountSource(server, path string) string {
 	return server + ":" + path
 }
 
-// CutMountSource is the way back from MountSource. It does not validate server and path.
+// CutMountSource reverses MountSource. It does not validate server and path.
 func CutMountSource(source string) (server, path string, ok bool) {
 	at := strings.Index(source, ":/")
 	if strings.HasPrefix(source, "[") {
@@ -58,7 +57,7 @@ func CutMountSource(source string) (server, path string, ok bool) {
 	return strings.Trim(source[:at], "[]"), source[at+1:], true
 }
 
-// ReadMountedExport reads and validates what a pod wrote, as JSON.
+// ReadMountedExport reads and validates the JSON from a pod.
 func ReadMountedExport(r io.Reader) (MountedExport, error) {
 	var m MountedExport
 	if err := json.NewDecoder(io.LimitReader(r, maxMountedBytes)).Decode(&m); err != nil {

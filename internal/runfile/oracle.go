@@ -51,20 +51,20 @@ type OracleParameter struct {
 	Value     string `json:"value"` // V$PARAMETER, or what V$SYSTEM_PARAMETER reports about a hidden one
 }
 
-// SingleReadParameters are the hidden parameters with which, at 0, each block of random reads is
-// one read. A release need not know them.
+// SingleReadParameters returns the hidden parameters that must be 0 so that each block of random reads is one
+// read. A release may not have them.
 func SingleReadParameters() []string {
 	return []string{"_db_block_prefetch_limit", "_db_block_prefetch_quota", "_db_file_noncontig_mblock_read_count"}
 }
 
-// IsRefusedDefault reports whether the release does not take one of SingleReadParameters, which
-// matters where blocks were read in batches, and is no difference otherwise.
+// IsRefusedDefault reports whether the release has refused one of SingleReadParameters. That matters only if
+// the database read blocks in batches.
 func (p OracleParameter) IsRefusedDefault() bool {
 	return p.Requested == "0" && p.Value == "" && slices.Contains(SingleReadParameters(), p.Name)
 }
 
-// AsRequested reports whether the value in effect is the one asked for: 128M is 134217728,
-// TRUE is true, and 'SetAll' is SETALL.
+// AsRequested reports whether the value in effect equals the requested value: 128M is 134217728, TRUE is
+// true, and 'SetAll' is SETALL.
 func (p OracleParameter) AsRequested() bool {
 	asked, value := plainParameter(p.Requested), plainParameter(p.Value)
 	if asked == value {
@@ -83,13 +83,12 @@ func (p OracleParameter) AsRequested() bool {
 	return a == v || memory && v > a && v-a < min(512<<20, max(16<<20, a))
 }
 
-// plainParameter is a value in capitals, without quotation marks and needless blanks.
+// plainParameter returns a value in capitals, without quotation marks and needless blanks.
 func plainParameter(s string) string {
 	return strings.ToUpper(strings.Join(strings.Fields(strings.Trim(strings.TrimSpace(s), `'"`)), " "))
 }
 
-// ParameterBytes reads the value of an init parameter that is a whole number with or without K, M,
-// G, T.
+// ParameterBytes parses the value of an init parameter that is a whole number with or without K, M, G, T.
 func ParameterBytes(s string) (int64, bool) {
 	s = plainParameter(s)
 	digits := strings.TrimRight(s, "KMGT")
@@ -162,7 +161,7 @@ type SocketBuffers struct {
 	SendBytes    int64 `json:"sendBytes"`
 }
 
-// String returns the path, and the export if it is not that of the data.
+// String returns the path, and the export if it is not the export of the data.
 func (p ServerProbe) String() string {
 	if p.Export == "" {
 		return p.Path
@@ -349,7 +348,7 @@ type AWRRow struct {
 	SecondsRounding float64 `json:"secondsRounding,omitempty"`
 }
 
-// MeanSeconds are the bounds of the mean of a wait; +Inf is no bound.
+// MeanSeconds returns the bounds of the mean of a wait; +Inf = no bound.
 func (r AWRRow) MeanSeconds() (low, high float64) {
 	low = max(r.Seconds-r.SecondsRounding, 0) / float64(r.Waits+r.WaitsRounding)
 	return low, (r.Seconds + r.SecondsRounding) / float64(max(r.Waits-r.WaitsRounding, 0))
@@ -375,19 +374,19 @@ type Step struct {
 
 // The kinds of steps.
 const (
-	StepUsers      = "Users"      // so many users of a SLOB load
-	StepSmallReads = "SmallReads" // native calibrate: so many single-block reads outstanding
-	StepLargeReads = "LargeReads" // native calibrate: so many large reads outstanding
+	StepUsers      = "Users"      // a number of users of a SLOB load
+	StepSmallReads = "SmallReads" // native calibrate: a number of outstanding single-block reads
+	StepLargeReads = "LargeReads" // native calibrate: a number of outstanding large reads
 	StepCalibrate  = "Calibrate"  // one call of CALIBRATE_IO
 	StepRate       = "Rate"       // capacity: operations a second, open loop
 )
 
-// The files by which the containers of a pod with a database talk.
+// The files through which the containers of a pod with a database communicate.
 const (
 	// DatabaseFile holds a DatabaseState, replaced atomically.
 	DatabaseFile = "database.json"
-	// DatabaseWishFile holds the generation, a decimal number, that the loader
-	// wants the database to reach: one more than it has asks for a restart.
+	// DatabaseWishFile holds the generation, a decimal number, that the loader wants the database to reach. One
+	// more than the current generation requests a restart.
 	DatabaseWishFile = "database-generation"
 )
 
@@ -395,16 +394,16 @@ const (
 const (
 	DatabasePreparing  = "Preparing"  // switching Direct NFS, checking
 	DatabaseStarting   = "Starting"   // the image creates or opens the database
-	DatabaseReady      = "Ready"      // its health script says so
-	DatabaseRestarting = "Restarting" // on wish
+	DatabaseReady      = "Ready"      // its health script reports success
+	DatabaseRestarting = "Restarting" // requested by DatabaseWishFile
 	DatabaseStopped    = "Stopped"
 	DatabaseFailed     = "Failed" // see Failure
 )
 
-// DatabaseState is what the container of the database reports about itself.
+// DatabaseState is the state that the container of the database reports.
 type DatabaseState struct {
 	State string `json:"state"`
-	// Generation counts starts: 1 is the first time that it was ready.
+	// Generation counts starts; it is 1 when the database is ready for the first time.
 	Generation int32            `json:"generation"`
 	Failure    *Failure         `json:"failure,omitempty"`
 	Library    DirectNFSLibrary `json:"library"`
@@ -423,12 +422,12 @@ const (
 	FailurePrivilege         = "PrivilegeMissing"  // ORA-01031
 	FailureOracleClient      = "OracleClient"      // DPI-1047: no client library
 	FailureOradism           = "OradismNotSetuid"  // Direct NFS cannot start
-	FailureDirectNFSMissing  = "DirectNFSMissing"  // the image has no library for it
-	FailureDirectNFSInactive = "DirectNFSInactive" // declared, and the kernel carried the I/O
+	FailureDirectNFSMissing  = "DirectNFSMissing"  // the image has no Direct NFS library
+	FailureDirectNFSInactive = "DirectNFSInactive" // declared, but the kernel did the I/O
 	FailureParameter         = "ParameterRefused"  // an init parameter
 	FailureAsyncIO           = "AsyncIOMissing"    // ORA-56708
 	FailureTimedStatistics   = "TimedStatistics"   // ORA-56709
 	FailureRedo              = "LoadingWritesRedo" // FORCE LOGGING, without consent
-	FailureBusy              = "DatabaseBusy"      // somebody else uses it
+	FailureBusy              = "DatabaseBusy"      // another session uses it
 	FailureSQL               = "SQLFailed"         // any other ORA-
 )

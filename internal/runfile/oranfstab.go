@@ -8,12 +8,12 @@ import (
 	"github.com/nfsbench/nfsbench/internal/oranfstab"
 )
 
-// DefaultMountPath is where the pods of a run see the volume, and the mount in an
-// oranfstab where nothing is mounted: Direct NFS needs one, the user-space client none.
+// DefaultMountPath is the mount point of the volume in the pods of a run, and the mount in an oranfstab if
+// nothing is mounted: Direct NFS requires one, the user-space client does not.
 const DefaultMountPath = "/mnt/nfsbench"
 
-// Oranfstab is that of the engine, with the mount of the host where the database runs.
-// It is empty where that mount is not known: Direct NFS ignores a file with another.
+// Oranfstab returns the oranfstab of the engine with the mount of the database's host. It is empty if that
+// mount is unknown, because Direct NFS ignores a file with another mount.
 func (p Plan) Oranfstab() (string, error) {
 	if d := p.Database; d != nil && d.Kind == DatabaseExternal {
 		if d.DataDirectory == "" {
@@ -27,8 +27,8 @@ func (p Plan) Oranfstab() (string, error) {
 	return p.Engine.Oranfstab()
 }
 
-// Oranfstab renders the file that Direct NFS reads: one server with the channels of
-// the engine, its export, and further ones. It is empty without channels.
+// Oranfstab renders the file that Direct NFS reads: one server with the channels of the engine, its export,
+// and the further exports. It is empty without channels.
 func (e Engine) Oranfstab(further ...oranfstab.Export) (string, error) {
 	if len(e.Channels) == 0 {
 		return "", nil
@@ -53,9 +53,8 @@ func (e Engine) Oranfstab(further ...oranfstab.Export) (string, error) {
 	return text, nil
 }
 
-// UseOranfstab takes the channels, the version and the security of the engine from
-// the text of an oranfstab: from the server and the export that the engine names, or
-// the only ones.
+// UseOranfstab sets the channels, the version and the security of the engine from the text of an oranfstab.
+// It uses the server and the export that the engine names, or else the only ones in the text.
 func (e *Engine) UseOranfstab(text string) error {
 	file, err := oranfstab.Parse([]byte(text))
 	if err != nil {
@@ -79,7 +78,7 @@ func (e *Engine) UseOranfstab(text string) error {
 	return nil
 }
 
-// oranfstabVersions are the versions by their names in a plan.
+// oranfstabVersions maps the NFS versions of a plan to those of an oranfstab.
 func oranfstabVersions() map[bench.NFSVersion]oranfstab.Version {
 	return map[bench.NFSVersion]oranfstab.Version{
 		bench.NFSv3: oranfstab.NFSv3, bench.NFSv40: oranfstab.NFSv4,

@@ -63,8 +63,8 @@ type Engine struct {
 	PathSelection bench.PathSelection `json:"pathSelection,omitempty" jsonschema:"enum=All,enum=Explicit,enum=Local,enum=Remote"`
 }
 
-// ChannelsTo are channels to these addresses of a server, from wherever the operating
-// system chooses.
+// ChannelsTo returns channels to these addresses of a server; the operating system chooses the local
+// addresses.
 func ChannelsTo(paths ...string) []bench.ResolvedPath {
 	out := make([]bench.ResolvedPath, 0, len(paths))
 	for _, p := range paths {

@@ -7,7 +7,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 )
 
-// Files are those that the native engine makes, and reads where Oracle would read its datafiles.
+// Files describes the files that the native engine makes. It reads them like Oracle reads its datafiles.
 type Files struct {
 	Count             int32
 	SizeBytes         int64 // of each
@@ -18,7 +18,7 @@ type Files struct {
 	Verify            bench.VerifyMode
 }
 
-// Files returns the files of one client. A database has its own, so it has none.
+// Files returns the files of one client. A database has its own files, so Count is 0.
 func (p Plan) Files() Files {
 	f := Files{BlockSizeBytes: 8 << 10, LargeReadBytes: 1 << 20}
 	if p.BlockBytes > 0 {
@@ -36,7 +36,7 @@ func (p Plan) Files() Files {
 	case w.Calibrate != nil:
 		n = w.Calibrate.NativeFiles
 		f.Count, f.SizeBytes = n.Count, n.Size.Value()
-	case w.SLOB != nil: // a file stands for the table of a schema
+	case w.SLOB != nil: // one file for the table of each schema
 		n = w.SLOB.NativeFiles
 		f.Count, f.SizeBytes = max(w.SLOB.Schemas, 1), w.SLOB.TableBytes()
 	}
@@ -45,11 +45,11 @@ func (p Plan) Files() Files {
 	return f
 }
 
-// leastVerifySeconds is how long reading back may take at least.
+// leastVerifySeconds is the minimum time for reading back.
 const leastVerifySeconds = 10
 
-// VerifyLimit is how long reading back what was written may take: as long as one measured window. A database
-// checks its own blocks.
+// VerifyLimit returns the maximum time for reading back the written data: one measured window. It is 0 for a
+// database, which checks its own blocks.
 func (p Plan) VerifyLimit() time.Duration {
 	if p.Database != nil {
 		return 0
@@ -57,10 +57,10 @@ func (p Plan) VerifyLimit() time.Duration {
 	return time.Duration(max(p.Schedule.DurationSeconds, leastVerifySeconds)) * time.Second
 }
 
-// KitPath is where the loader sees the claim with the user's own SLOB kit.
+// KitPath is the mount point, in the loader, of the claim with the user's own SLOB kit.
 const KitPath = "/opt/slob"
 
-// KitDirectory is where the loader sees a kit.
+// KitDirectory returns the directory of a kit in the loader.
 func KitDirectory(k bench.SLOBKit) string {
 	if k.ClaimName == "" {
 		return path.Clean(k.Directory)
@@ -125,39 +125,37 @@ const (
 	// CalibrateCallSeconds is the time limit of one call of CALIBRATE_IO. It takes about ten minutes,
 	// depending on the storage.
 	CalibrateCallSeconds = 15 * 60
-	// MaxCalibrateSteps are the levels of load that a native calibrate tries at
-	// most in each round: it raises the load until the latency is too high.
+	// MaxCalibrateSteps bounds the levels of load of a native calibrate in each round: it raises the load until
+	// the latency is too high.
 	MaxCalibrateSteps = 40
 	// KitReportSeconds is the time limit of a SLOB kit for its snapshots and its report, in addition
 	// to its RUN_TIME.
 	KitReportSeconds = 120
 )
 
-// orderSeconds is the time in which several clients must learn the next level of a search for capacity.
+// orderSeconds bounds the time in which several clients learn the next level of a search for capacity.
 const orderSeconds = 15
 
-// longestPauseSeconds lets queues run empty between the steps of a native ramp.
+// longestPauseSeconds bounds the pause between the steps of a native ramp, in which queues run empty.
 const longestPauseSeconds = 2
 
-// Steps is the number and length of the steps of a plan.
+// Steps holds the number and the length of the steps of a plan.
 type Steps struct {
-	// Count of measured windows, each with a Repetition of its own.
+	// Count is the number of measured windows, each with its own Repetition.
 	Count int64
-	// Seconds that the scheduled spans take together, without connecting,
-	// starting a database, filling and cleaning.
+	// Seconds is the length of the scheduled spans together, without connecting, starting a database, filling
+	// and cleaning.
 	Seconds int64
-	// Exact says that it will be so. Where the load finds its own levels, or
-	// others' programs end when they like, Count and Seconds are the most that
-	// it may take.
+	// Exact means that Count and Seconds are exact. If the load finds its own levels, or another program decides
+	// when it ends, they are upper bounds.
 	Exact bool
 }
 
-// ScheduledSteps is how many measured windows a run has, and how long they
-// take: one for each repetition of a raw load, one for each step of a ramp in
-// each round, and for calibrations the most that they may take.
+// ScheduledSteps returns the number and the length of the measured windows of a run: one for each repetition
+// of a raw load, one for each step of a ramp in each round, and upper bounds for calibrations.
 //
-// The native engine goes through all steps of a round over the same files, with
-// one baseline; in a database each step has its own, and a cooldown after it.
+// The native engine measures all steps of a round over the same files, with one baseline. In a database each
+// step has its own baseline, and a cooldown after it.
 func (p Plan) ScheduledSteps() Steps {
 	s, w, rounds := p.Schedule, p.Workload, int64(p.Schedule.Repetitions)
 	switch {
@@ -177,10 +175,10 @@ func (p Plan) ScheduledSteps() Steps {
 		}
 		levels := MaxCalibrateSteps * (int64(s.LevelWarmupSeconds()) + int64(s.DurationSeconds))
 		return Steps{Count: rounds * MaxCalibrateSteps, Seconds: s.seconds(rounds, levels)}
-	case w.SLOB != nil && w.SLOB.Kit != nil: // which warms nothing up
+	case w.SLOB != nil && w.SLOB.Kit != nil: // a kit has no warm-up
 		n := rounds * int64(len(w.SLOB.Ramp()))
 		return Steps{Count: n, Seconds: s.seconds(n, int64(s.DurationSeconds)+KitReportSeconds)}
-	case w.SLOB != nil && w.SLOB.WorkLoop > 0: // nor does fixed work, and it ends earlier
+	case w.SLOB != nil && w.SLOB.WorkLoop > 0: // nor has fixed work, and it ends earlier
 		n := rounds * int64(len(w.SLOB.Ramp()))
 		return Steps{Count: n, Seconds: s.seconds(n, int64(s.DurationSeconds))}
 	case w.SLOB != nil && p.Database != nil:
@@ -195,26 +193,24 @@ func (p Plan) ScheduledSteps() Steps {
 	}
 }
 
-// PauseSeconds are idle between the steps of one round of a native ramp.
+// PauseSeconds returns the idle time between the steps of one round of a native ramp.
 func (s Schedule) PauseSeconds() int32 { return min(s.CooldownSeconds, longestPauseSeconds) }
 
-// LevelWarmupSeconds is the warm-up of a level of a native calibrate: the
-// storage is under load all the time, so a quarter of the window is enough, or
-// what the plan says where that is less.
+// LevelWarmupSeconds returns the warm-up of a level of a native calibrate: a quarter of the window, because
+// the storage is always under load, or the warm-up of the plan if that is shorter.
 func (s Schedule) LevelWarmupSeconds() int32 {
 	return min(s.WarmupSeconds, (s.DurationSeconds+3)/4)
 }
 
-// loaded is how long one warm-up and its window take.
+// loaded returns the length of one warm-up and its window.
 func (s Schedule) loaded() int64 { return int64(s.WarmupSeconds) + int64(s.DurationSeconds) }
 
-// seconds is how long n times a baseline and so much load take, with the
-// cooldowns between them.
+// seconds returns the length of n baselines and n loads of load seconds, with the cooldowns between them.
 func (s Schedule) seconds(n, load int64) int64 {
 	return n*(int64(s.BaselineSeconds)+load) + max(n-1, 0)*int64(s.CooldownSeconds)
 }
 
-// Defaults of a comparison, those of the CRD of suites.
+// Defaults of a comparison, as in the CRD of suites.
 const (
 	DefaultAlpha         = 0.05 // accepted rate of false alarms
 	DefaultMinimumEffect = 0.02 // as a share: 2 %

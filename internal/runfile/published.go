@@ -6,13 +6,13 @@ import (
 	"fmt"
 )
 
-// mostInList is more than any storage or client has of anything.
+// mostInList is above the length of any list of a storage or a client.
 const mostInList = 4096
 
-// ReadPublished reads what the clients of a run have published under their ResultKeys. Pods wrote it,
-// perhaps with an image of a stranger, so all clients share one budget. The plan is that of the run;
-// nil stands for the plan of the first client. Clients that have published nothing are left out, and so
-// are those whose result cannot be used, which the error names. It may be or contain a *VersionError.
+// ReadPublished reads the results that the clients of a run have published under their ResultKeys. Pods wrote
+// them, perhaps with an image of a stranger, so all clients share one budget. plan is the plan of the run;
+// nil = the plan of the first client. ReadPublished omits clients without a result and clients with an
+// unusable result. The error names the unusable results. It may be or contain a *VersionError.
 func ReadPublished(data map[string][]byte, clients int32, plan *Plan) (Result, error) {
 	r, left := Result{Version: ResultVersion}, BenchmarkBudget()
 	if plan != nil {
@@ -42,8 +42,8 @@ func ReadPublished(data map[string][]byte, clients int32, plan *Plan) (Result, e
 	return r, errors.Join(errs...)
 }
 
-// checkPublished refuses the result of another run, one with more windows than the plan, and one with
-// long lists, because judging takes the square of their length.
+// checkPublished returns an error for the result of another run, for more windows than the plan has, and for
+// long lists, because the time for judging grows with the square of their length.
 func checkPublished(part Result, p Plan) error {
 	switch {
 	case len(part.Clients) != 1:

@@ -252,7 +252,7 @@ type ChannelLoss struct {
 	AnsweredMilliseconds  *int64    `json:"answeredMilliseconds,omitempty"`
 }
 
-// Answered returns when the loss was over, and whether it was.
+// Answered returns the time of the first answer after the loss, or false without an answer.
 func (l ChannelLoss) Answered() (at time.Time, over bool) {
 	if l.AnsweredMilliseconds == nil {
 		return time.Time{}, false
@@ -260,7 +260,7 @@ func (l ChannelLoss) Answered() (at time.Time, over bool) {
 	return l.Start.Add(time.Duration(*l.AnsweredMilliseconds) * time.Millisecond), true
 }
 
-// LayoutTypeFiles is the LayoutType that this client speaks, RFC 8881 13.
+// LayoutTypeFiles is the LayoutType that this client supports, RFC 8881 13.
 const LayoutTypeFiles = "Files"
 
 // The limits for a server's description of itself. RFC 8881 allows owners and scopes of 1,024
@@ -313,7 +313,7 @@ type NFSServer struct {
 	LayoutFallbackBytes int64 `json:"layoutFallbackBytes,omitempty"`
 }
 
-// Since returns s with its counters reduced by those of before.
+// Since returns s with the differences of its counters to those of before.
 func (s NFSServer) Since(before NFSServer) NFSServer {
 	s.SlotRequests -= before.SlotRequests
 	s.SlotWaits -= before.SlotWaits
@@ -328,8 +328,8 @@ func (s NFSServer) Since(before NFSServer) NFSServer {
 	return s
 }
 
-// ServerName makes text of an owner or a scope, which is any bytes: as it is where it is
-// printable ASCII, and in hexadecimal otherwise. It has at most MaxServerNameBytes.
+// ServerName returns the text of an owner or a scope, which may be any bytes: unchanged if they are printable
+// ASCII, otherwise in hexadecimal. It has at most MaxServerNameBytes bytes.
 func ServerName(opaque []byte) string {
 	printable := !slices.ContainsFunc(opaque, func(b byte) bool { return b < ' ' || b > '~' })
 	if printable {
@@ -399,8 +399,7 @@ const (
 	ReleaseFile = "release"      // collector: appears when all clients may start
 )
 
-// Event is one line of progress, for people's terminals, for logs and for the
-// collector.
+// Event is one line of progress, for terminals, logs and the collector.
 type Event struct {
 	Time       time.Time `json:"time"`
 	Span       string    `json:"span"`
@@ -413,7 +412,7 @@ type Event struct {
 	Message        string `json:"message,omitempty"`
 }
 
-// Progress is what the collector publishes of one client while it runs.
+// Progress is the state of one running client, which the collector publishes.
 type Progress struct {
 	Event
 	Ready  bool `json:"ready,omitempty"`  // filled and waiting for the other clients

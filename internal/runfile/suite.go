@@ -119,7 +119,7 @@ type SuiteInterval struct {
 	High float64 `json:"high"`
 }
 
-// Axes are the axes of a suite with their values, both in the order of its cells.
+// Axes returns the axes of a suite and their values, both in the order of its cells.
 func (r SuiteRun) Axes() (order []string, values map[string][]string) {
 	values = map[string][]string{}
 	for _, c := range r.Cells {

@@ -12,8 +12,8 @@ const SurveyVersion = "nfsbench.io/survey/v1"
 const (
 	// DefaultSurveySeconds bounds a survey that names no timeout.
 	DefaultSurveySeconds = 60
-	// MaxMoveSeconds bounds the wait for a move: a day, in which an array
-	// copies some ten TiB beside its work.
+	// MaxMoveSeconds bounds the wait for a move: one day, in which an array copies some ten TiB beside its other
+	// work.
 	MaxMoveSeconds = 86400
 )
 
@@ -147,14 +147,12 @@ const (
 	SurveyFailed      = "ArrayFailed" // anything else
 )
 
-// IsMoving tells that a survey is the report of a move under way, and not yet
-// the survey.
+// IsMoving reports whether a survey only reports the progress of a move.
 func (s Survey) IsMoving() bool {
 	return s.Problem == nil && s.Move != nil && s.Move.Percent < 100
 }
 
-// LIF returns the data address of the survey that is address, or nil. A nil
-// survey has none.
+// LIF returns the data address of the survey that equals address, or nil. A nil survey has none.
 func (s *Survey) LIF(address string) *LIF {
 	if s == nil {
 		return nil
@@ -167,8 +165,8 @@ func (s *Survey) LIF(address string) *LIF {
 	return nil
 }
 
-// IsLocal reports whether address is on the node that owns the volume. known is
-// false where the survey cannot tell.
+// IsLocal reports whether address is on the node that owns the volume. known is false if the survey does not
+// show it.
 func (s *Survey) IsLocal(address string) (local, known bool) {
 	l := s.LIF(address)
 	if l == nil || l.Node == "" || s.Volume == nil || s.Volume.Node == "" {
@@ -177,15 +175,14 @@ func (s *Survey) IsLocal(address string) (local, known bool) {
 	return l.Node == s.Volume.Node, true
 }
 
-// StandIn is the word by which storage says that it is none.
+// StandIn is the word with which a stand-in identifies itself.
 const StandIn = "stand-in"
 
-// IsStandIn reports whether what was surveyed calls itself a stand-in for an array:
-// a result from it is simulated. Those of this project do.
+// IsStandIn reports whether the surveyed array identifies itself as a stand-in: its result is simulated. The
+// stand-ins of this project do.
 func (s *Survey) IsStandIn() bool { return s != nil && strings.Contains(s.Array, StandIn) }
 
-// SameAddress compares addresses, of which one has many spellings. Host names are
-// compared as text.
+// SameAddress reports whether two addresses are equal in any spelling. It compares host names as text.
 func SameAddress(a, b string) bool {
 	x, errX := netip.ParseAddr(a)
 	y, errY := netip.ParseAddr(b)

@@ -12,17 +12,16 @@ import (
 	"github.com/nfsbench/nfsbench/internal/oranfstab"
 )
 
-// Problem is one thing that is wrong in a plan.
+// Problem is one error in a plan.
 type Problem struct {
 	Path string // of the field in the JSON file, such as workload.raw.depth
 	Fix  string // what is wrong, and what to write instead
 }
 
-// Problems is everything that is wrong in a plan, in the order of its fields.
-// It is the error that Plan.Validate returns.
+// Problems lists all errors in a plan, in the order of its fields. Plan.Validate returns it as its error.
 type Problems []Problem
 
-// Error says one problem in a line.
+// Error returns one line for each problem.
 func (ps Problems) Error() string {
 	lines := make([]string, 0, len(ps))
 	for _, p := range ps {
@@ -31,8 +30,8 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Validate gives the fields that are absent their defaults, and checks what can be checked without touching
-// storage. It finds all problems at once and returns them as Problems, or nil.
+// Validate sets absent fields to their defaults, and checks the plan without access to storage. It finds all
+// problems at once and returns them as Problems, or nil.
 func (p *Plan) Validate() error {
 	c := &checker{}
 	c.check(p.Version == PlanVersion, "version", "is %q; write %q", p.Version, PlanVersion)
@@ -58,7 +57,7 @@ func (p *Plan) Validate() error {
 	return c.err()
 }
 
-// err returns the problems as an error; nil where there are none.
+// err returns the problems as an error; nil without problems.
 func (c *checker) err() error {
 	if len(c.problems) == 0 {
 		return nil
@@ -92,8 +91,8 @@ func oneOf[T ~string](c *checker, path string, v T, allowed ...T) {
 	c.check(false, path, "is %q; write one of %s", v, strings.Join(words, ", "))
 }
 
-// The limits of a plan. They are far outside the useful range, so that they reject a slipped digit
-// but no real experiment.
+// Limits of a plan. They are far outside the useful range, so that they reject a typing error but no real
+// experiment.
 const (
 	maxBlockBytes     = 64 << 20
 	maxInFlightBytes  = 16 << 30 // jobs x depth x block: the loader's buffers
@@ -116,9 +115,9 @@ func (c *checker) engine(e Engine, db *Database) {
 		"is %d; write a multiple of 1024, or 0 for what the server offers", e.TransferSizeBytes)
 }
 
-// engineFiles checks where the files are reached: by the addresses of an
-// oranfstab, below a mount, or both, for Oracle's Direct NFS wants the kernel's
-// mount beside its own. What an existing database has mounted is not ours to say.
+// engineFiles checks how the files are reached: by the addresses of an oranfstab, by a mount, or by both,
+// because Oracle's Direct NFS needs the kernel's mount, too. It does not check the mounts of an existing
+// database.
 func (c *checker) engineFiles(e Engine, db *Database) {
 	external := db != nil && db.Kind == DatabaseExternal
 	mounted := db != nil && !external || db == nil && e.Client == bench.ClientKernel
@@ -134,7 +133,7 @@ func (c *checker) engineFiles(e Engine, db *Database) {
 	}
 	switch e.Client {
 	case bench.ClientDirectNFS:
-		c.check(db != nil || len(e.Channels) > 0, "engine.channels", // Oracle's finds the mount without an oranfstab
+		c.check(db != nil || len(e.Channels) > 0, "engine.channels", // Oracle finds the mount without an oranfstab
 			"is empty; DirectNFS needs the address of the server in the path of at least one")
 		c.channels(e)
 		for i, ch := range e.Channels {
@@ -147,8 +146,8 @@ func (c *checker) engineFiles(e Engine, db *Database) {
 	}
 }
 
-// channels checks the server and its addresses. How they are written into an
-// oranfstab is checked by rendering it.
+// channels checks the server and its addresses. It renders them to check that they can be written into an
+// oranfstab.
 func (c *checker) channels(e Engine) {
 	if len(e.Channels) == 0 {
 		return
@@ -225,7 +224,7 @@ func (c *checker) schedule(p *Plan) {
 				"schedule.repetitions", p.Clients, s.Repetitions, maxClientSearches)
 	}
 	c.check(s.TimeoutSeconds >= 0, "schedule.timeoutSeconds", "is %d; write 0 for none", s.TimeoutSeconds)
-	// It must be enough for what is scheduled, as far as that is known before.
+	// The timeout must cover the schedule, if its length is known in advance.
 	if steps := p.ScheduledSteps(); s.TimeoutSeconds > 0 && steps.Exact {
 		c.check(int64(s.TimeoutSeconds) >= steps.Seconds, "schedule.timeoutSeconds",
 			"is %d, but the schedule alone takes %d s; write more, or 0 for none", s.TimeoutSeconds, steps.Seconds)
@@ -264,8 +263,8 @@ func (c *checker) source(at string, s Source) {
 		"holds no PEM certificate (-----BEGIN CERTIFICATE-----)")
 }
 
-// address checks an HTTP address. A password in it would be in every copy of the
-// plan, so it is refused, and not repeated.
+// address checks an HTTP address. It refuses a password, which would be in every copy of the plan, and does
+// not repeat it.
 func (c *checker) address(at, address string) {
 	u, err := url.Parse(address)
 	if err == nil && u.User != nil {
@@ -281,8 +280,8 @@ const (
 	maxAggregateBytes = 255
 )
 
-// Validate checks what can be checked without asking the array. It finds all
-// problems at once and returns them as Problems, or nil.
+// Validate checks the request without access to the array. It finds all problems at once and returns them as
+// Problems, or nil.
 func (q SurveyRequest) Validate() error {
 	c := &checker{}
 	c.check(q.Version == SurveyVersion, "version", "is %q; write %q", q.Version, SurveyVersion)

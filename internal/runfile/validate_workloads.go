@@ -51,13 +51,13 @@ func (c *checker) workload(p *Plan) {
 
 func (c *checker) slob(w bench.SLOBWorkload, db *Database) {
 	const at = "workload.slob"
-	if w.Access == bench.SLOBFullTableScan { // the other table does not matter
+	if w.Access == bench.SLOBFullTableScan { // the second table is not used
 		size := w.ScanTableSize.Value()
 		c.check(size >= minTableBytes, at+".scanTableSize", "is %d; write at least %d", size, minTableBytes)
 	} else {
 		size := w.Scale.Value()
 		c.check(size >= minTableBytes, at+".scale", "is %d; write at least %d", size, minTableBytes)
-		blocks := size / (8 << 10) // as large as those of most databases
+		blocks := size / (8 << 10) // the block size of most databases
 		c.check(size < minTableBytes || int64(w.WorkUnit) <= blocks, at+".workUnit",
 			"is %d, more than the %d blocks of a schema; lower it, or raise scale", w.WorkUnit, blocks)
 	}
@@ -82,7 +82,7 @@ func (c *checker) slob(w bench.SLOBWorkload, db *Database) {
 	c.slobDatabase(at, w, db)
 }
 
-// slobDatabase checks what only a database can do.
+// slobDatabase checks the parts of a SLOB workload that need a database.
 func (c *checker) slobDatabase(at string, w bench.SLOBWorkload, db *Database) {
 	if db == nil {
 		c.check(w.AWR != bench.Enabled, at+".awr", "is set, but the native engine has no AWR; remove it, or give a database")
@@ -100,8 +100,8 @@ func (c *checker) slobDatabase(at string, w bench.SLOBWorkload, db *Database) {
 	}
 }
 
-// What names and values may be made of, so that nothing else can get into a
-// connection or a statement by them.
+// The allowed characters of names and values, so that they cannot put anything else into a connection or a
+// statement.
 var (
 	userName       = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_$#]{0,127}$`)
 	sidName        = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
@@ -124,7 +124,7 @@ func (c *checker) database(d Database, p Plan) {
 		"is %t, but engine.client is %q; write the same of both", d.DirectNFS, p.Engine.Client)
 	c.parameters(at+".parameters", d.Parameters)
 	c.check(p.Clients == 1, "clients", "is %d, but a database is loaded by one client; write 1", p.Clients)
-	if d.Kind == DatabaseExternal { // nothing may be asked of a database that is not ours
+	if d.Kind == DatabaseExternal { // an existing database is not ours to change
 		const not = "is set, but a database that exists is left as it is; remove it"
 		c.check(len(d.Parameters) == 0, at+".parameters", not)
 		c.check(!d.RestartBeforeRun, at+".restartBeforeRun", not)
@@ -149,7 +149,7 @@ func (c *checker) database(d Database, p Plan) {
 	c.redoDirectory(at, d, p)
 }
 
-// redoDirectory checks the second mount of a database, whose name gets into statements.
+// redoDirectory checks the second mount of a database, whose name is part of statements.
 func (c *checker) redoDirectory(at string, d Database, p Plan) {
 	if d.RedoDirectory == "" && d.RedoExport == "" {
 		return
@@ -169,20 +169,20 @@ func (c *checker) redoDirectory(at string, d Database, p Plan) {
 	}
 }
 
-// externalDirectories checks that a tablespace would lie on the export under test.
+// externalDirectories checks that the tablespace is on the export under test.
 func (c *checker) externalDirectories(at string, d Database) {
 	t := d.TablespaceDirectory
 	c.check(t == "" || d.DataDirectory != "" && IsBelow(d.DataDirectory, t), at+".tablespaceDirectory",
 		"is %q, which is not on the export under test; write dataDirectory, and a directory in it", t)
 }
 
-// IsBelow says that a path is a directory or lies below it. Both are absolute.
+// IsBelow reports whether a path is a directory or lies below it. Both are absolute.
 func IsBelow(directory, name string) bool {
 	directory, name = path.Clean(directory), path.Clean(name)
 	return name == directory || strings.HasPrefix(name, strings.TrimSuffix(directory, "/")+"/")
 }
 
-// parameters checks what goes into ALTER SYSTEM statements.
+// parameters checks the names and values for ALTER SYSTEM statements.
 func (c *checker) parameters(at string, params map[string]string) {
 	c.check(len(params) <= 128, at, "has %d entries; keep it at or below 128", len(params))
 	for _, name := range slices.Sorted(maps.Keys(params)) {

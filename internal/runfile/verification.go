@@ -35,10 +35,10 @@ type Verification struct {
 // MaxExamples bounds Verification.Examples.
 const MaxExamples = 8
 
-// Wrong is how many reads and blocks were wrong.
+// Wrong returns the number of wrong reads and blocks.
 func (v *Verification) Wrong() int64 { return max(v.ReadsWrong, 0) + max(v.BlocksWrong, 0) }
 
-// Add adds the figures of another client.
+// Add adds the counts of another client.
 func (v *Verification) Add(o *Verification) {
 	v.ReadsChecked += o.ReadsChecked
 	v.ReadsWrong += o.ReadsWrong
@@ -61,7 +61,7 @@ func (f *Faults) add(o Faults) {
 	f.Corrupted += o.Corrupted
 }
 
-// AddExample adds one of the first examples.
+// AddExample adds an example, up to MaxExamples.
 func (v *Verification) AddExample(w WrongData) {
 	if len(v.Examples) < MaxExamples {
 		v.Examples = append(v.Examples, w)
@@ -96,7 +96,7 @@ type WrongData struct {
 	Message string `json:"message"`
 }
 
-// Describe says in words what was wrong, and the first example of it.
+// Describe describes the wrong data in words, with the first example.
 func (v *Verification) Describe() string {
 	var parts []string
 	if v.BlocksWrong > 0 {
@@ -116,19 +116,19 @@ func (v *Verification) Describe() string {
 	return out
 }
 
-// WrongBlocksWords says how many blocks were wrong that were read back.
+// WrongBlocksWords describes the number of wrong blocks among those that were read back.
 func (v *Verification) WrongBlocksWords() string {
 	return fmt.Sprintf("%d of %d blocks read back are not what was written (%s)", v.BlocksWrong, v.BlocksChecked,
 		v.WrongBlocks.words("lost"))
 }
 
-// WrongReadsWords says how many reads of the load were wrong.
+// WrongReadsWords describes the number of wrong reads of the load.
 func (v *Verification) WrongReadsWords() string {
 	return fmt.Sprintf("%d of %d reads of the load did not give what was written (%s)", v.ReadsWrong, v.ReadsChecked,
 		v.WrongReads.words("stale"))
 }
 
-// words lists the kinds that there are.
+// words lists the kinds of faults that occurred.
 func (f *Faults) words(lost string) string {
 	var parts []string
 	for _, k := range []struct {

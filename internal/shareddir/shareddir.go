@@ -1,12 +1,12 @@
 // Package shareddir reads and writes files in directories that others can write to: the run directory of a
 // pod, and the volume of a database.
 //
-// A directory is named as it is mounted, and may itself be reached over links. Below it no link is
-// followed, not even one that leads back into it. What is read is a plain file: nothing waits for a FIFO or a
-// device. What is written is a new file, or one with no second name, so that no file of others changes.
+// The path of a directory may contain links. Below the directory no function follows a link, not even one that leads
+// back into it. The functions read only plain files, so that they never wait for a FIFO or a device. They write only
+// new files, or files without a second name, so that no file of other users changes.
 //
-// All functions may be called from several goroutines at once. Errors are those of package os: fs.ErrNotExist
-// for a missing name; a link is an error of the kernel (ELOOP or ENOTDIR).
+// All functions may be called from several goroutines at once. Errors are those of package os: fs.ErrNotExist for a
+// missing name; a link is an error of the kernel (ELOOP or ENOTDIR).
 package shareddir
 
 import (
@@ -25,20 +25,20 @@ import (
 const (
 	// ForAll is the mode of a file that containers of other users read.
 	ForAll fs.FileMode = 0o644
-	// SmallFile is far above what the containers of a pod write for each other, in bytes.
+	// SmallFile, in bytes, is far above the size of the files that containers of a pod write for each other.
 	SmallFile = 1 << 20
 	// PartExtension ends the name of a file that Replace has not renamed yet.
 	PartExtension = ".part"
 )
 
-// ErrNotPlain says that a name is not that of a plain file, or has a link in it, or that the file has a second name.
+// ErrNotPlain says that a name is no plain file, or has a link in it, or that the file has a second name.
 var ErrNotPlain = errors.New("no plain file of its own")
 
 // Open opens a plain file below dir for reading.
 func Open(dir, name string) (*os.File, error) { return open(dir, name, os.O_RDONLY, 0) }
 
-// OpenOnly opens a plain file below dir that has no second name, with flags of package os besides those of every
-// function here. With os.O_CREATE it is made if there is none.
+// OpenOnly opens a plain file below dir that has no second name. The flags of package os add to those that all
+// functions set. With os.O_CREATE it creates a missing file.
 func OpenOnly(dir, name string, flags int, mode fs.FileMode) (*os.File, error) {
 	f, err := open(dir, name, flags, mode)
 	if err != nil {
@@ -50,7 +50,7 @@ func OpenOnly(dir, name string, flags int, mode fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// checkOnlyName refuses a file that has more than one name: one of them may be that of a file of others.
+// checkOnlyName rejects a file that has more than one name: another name may belong to other users.
 func checkOnlyName(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -63,7 +63,7 @@ func checkOnlyName(f *os.File) error {
 	return nil
 }
 
-// Read reads a plain file below dir. One of more than most bytes is an error.
+// Read reads a plain file below dir. A file of more than most bytes is an error.
 func Read(dir, name string, most int64) ([]byte, error) {
 	data, err := ReadStart(dir, name, most+1)
 	if err == nil && int64(len(data)) > most {
@@ -72,7 +72,7 @@ func Read(dir, name string, most int64) ([]byte, error) {
 	return data, err
 }
 
-// ReadStart reads the first bytes of a plain file below dir, most at most.
+// ReadStart reads at most the first most bytes of a plain file below dir.
 func ReadStart(dir, name string, most int64) ([]byte, error) {
 	f, err := Open(dir, name)
 	if err != nil {
@@ -82,17 +82,18 @@ func ReadStart(dir, name string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// Replace gives a new file the name, as a whole or not at all. Whatever had the name is not changed.
+// Replace writes a new file and gives it the name, as a whole or not at all. It does not change an old file of that
+// name.
 func Replace(dir, name string, data []byte, mode fs.FileMode) error {
 	return closed(replace(dir, name, data, mode, false))
 }
 
-// ReplaceSynced does so when the new file would survive a crash of the storage.
+// ReplaceSynced is Replace, but syncs the file before it gets the name, so that it survives a crash of the storage.
 func ReplaceSynced(dir, name string, data []byte, mode fs.FileMode) error {
 	return closed(replace(dir, name, data, mode, true))
 }
 
-// New is Replace, and returns the file for writing at its end.
+// New is Replace, but returns the file, open for appending.
 func New(dir, name string, data []byte, mode fs.FileMode) (*os.File, error) {
 	return replace(dir, name, data, mode, false)
 }
@@ -120,7 +121,7 @@ func replace(dir, name string, data []byte, mode fs.FileMode, sync bool) (*os.Fi
 	}
 	_, err = f.Write(data)
 	if info, err2 := f.Stat(); err2 == nil && info.Mode().Perm() != mode {
-		err = errors.Join(err, f.Chmod(mode)) // whatever the umask says: containers of other users read it
+		err = errors.Join(err, f.Chmod(mode)) // regardless of the umask: containers of other users read it
 	}
 	if err == nil && sync {
 		err = f.Sync()
@@ -134,7 +135,7 @@ func replace(dir, name string, data []byte, mode fs.FileMode, sync bool) (*os.Fi
 	return f, nil
 }
 
-// Rename gives a file below dir another name in the same folder. A link is renamed itself.
+// Rename gives a file below dir another name in the same folder. It renames a link, not its target.
 func Rename(dir, from, to string) error {
 	parent, base, err := enter(dir, from)
 	if err != nil {
@@ -144,7 +145,7 @@ func Rename(dir, from, to string) error {
 	return failure("rename", dir, from, unix.Renameat(parent, base, parent, filepath.Base(to)))
 }
 
-// Remove removes a name below dir, but no folder. A link is removed itself.
+// Remove removes a name below dir, but no folder. It removes a link, not its target.
 func Remove(dir, name string) error {
 	parent, base, err := enter(dir, name)
 	if err != nil {
@@ -169,8 +170,8 @@ func OpenFolderAt(folder *os.File, entry string) (*os.File, error) {
 	return openEntry(int(folder.Fd()), entry, filepath.Join(folder.Name(), entry), unix.O_DIRECTORY)
 }
 
-// OpenPath opens the entry of a folder, or with "." itself, for nothing but its attributes: they are changed of what
-// was looked at, whatever gets its name meanwhile. A link is opened itself.
+// OpenPath opens the entry of a folder, or with "." the folder itself, for nothing but its attributes: a change
+// applies to the file that was checked, even if its name is reused. It opens a link, not its target.
 func OpenPath(folder *os.File, entry string) (*os.File, error) {
 	return openEntry(int(folder.Fd()), entry, filepath.Join(folder.Name(), entry), unix.O_PATH)
 }
@@ -215,7 +216,7 @@ func openAt(parent int, dir, name string, flags int, mode fs.FileMode) (*os.File
 	if err != nil {
 		return nil, failure("open", dir, name, err)
 	}
-	err = unix.SetNonblock(fd, false) // it was for what is no plain file
+	err = unix.SetNonblock(fd, false) // O_NONBLOCK is only needed for files that are not plain
 	f := os.NewFile(uintptr(fd), filepath.Join(dir, name))
 	info, err2 := f.Stat()
 	if err = errors.Join(err, err2); err == nil && !info.Mode().IsRegular() {
@@ -227,7 +228,7 @@ func openAt(parent int, dir, name string, flags int, mode fs.FileMode) (*os.File
 	return f, nil
 }
 
-// enter opens the folder of a name below dir, over no link, and returns the name in it.
+// enter opens the folder of a name below dir, without following a link, and returns the name in that folder.
 func enter(dir, name string) (fd int, base string, err error) {
 	if !filepath.IsLocal(name) {
 		return -1, "", failure("open", dir, name, fs.ErrInvalid)

@@ -20,11 +20,11 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// The one geometry of all our histograms. Histograms of one geometry can be
-// merged without loss; 3 significant digits are an error of at most 0.1 %.
+// The one geometry of all histograms. Histograms of one geometry merge without loss; 3 significant digits
+// mean an error of at most 0.1 %.
 const (
 	lowestMicroseconds = 1
-	// HighestMicroseconds is the longest latency that a histogram tells from longer ones.
+	// HighestMicroseconds is the longest latency that a histogram distinguishes from longer ones.
 	HighestMicroseconds = int64(10 * time.Minute / time.Microsecond)
 	significantDigits   = 3
 )
@@ -38,32 +38,31 @@ func NewHistogram() *Histogram {
 	return &Histogram{h: hdr.New(lowestMicroseconds, HighestMicroseconds, significantDigits)}
 }
 
-// Record counts operations of one latency. What lies outside the range counts at its end, so
-// that no operation is lost. It does not allocate.
+// Record counts operations of one latency. A latency outside the range counts at the end of the range, so
+// that no operation is lost. Record does not allocate.
 func (h *Histogram) Record(microseconds, operations int64) {
 	// The only error of RecordValues is a value out of range.
 	_ = h.h.RecordValues(min(max(microseconds, 0), HighestMicroseconds), operations)
 }
 
-// Merge adds what other has counted.
+// Merge adds the counts of other.
 func (h *Histogram) Merge(other *Histogram) {
 	if other != nil {
 		h.h.Merge(other.h)
 	}
 }
 
-// Count is how many latencies were recorded.
+// Count returns the number of recorded latencies.
 func (h *Histogram) Count() int64 { return h.h.TotalCount() }
 
-// Percentile is the latency in microseconds that p percent of all operations
-// did not exceed. Of an empty histogram it is 0.
+// Percentile returns the latency in microseconds that p percent of all operations did not exceed; 0 for an
+// empty histogram.
 func (h *Histogram) Percentile(p float64) int64 { return h.h.ValueAtPercentile(p) }
 
-// Range is how many latencies lie from From to To, both included, in microseconds.
+// Range counts the latencies from From to To microseconds, both included.
 type Range struct{ From, To, Count int64 }
 
-// Ranges are the parts of a histogram that counted something, ascending, as fine
-// as it is.
+// Ranges returns the buckets of the histogram that are not empty, in ascending order.
 func (h *Histogram) Ranges() []Range {
 	var out []Range
 	for _, b := range h.h.Distribution() {
@@ -74,8 +73,8 @@ func (h *Histogram) Ranges() []Range {
 	return out
 }
 
-// TimeAbove returns the share of the time of all operations that belongs to operations of more than
-// this many microseconds. Of an empty histogram it is 0.
+// TimeAbove returns the share of the total time of all operations that operations of more than this many
+// microseconds took; 0 for an empty histogram.
 func (h *Histogram) TimeAbove(microseconds int64) float64 {
 	time, above := 0.0, 0.0
 	for _, r := range h.Ranges() {
@@ -93,10 +92,10 @@ func (h *Histogram) TimeAbove(microseconds int64) float64 {
 
 // OpenLoopP99 returns the 99th percentile, in microseconds, that a load which does not wait for slow
 // operations would have measured. It corrects the latencies of a closed loop, in which a worker starts an
-// operation every interval microseconds on average. An operation that takes v, longer than the
-// interval, stands for others that were due meanwhile: they would have taken v less one interval, v
-// less two intervals, and so on, down to one interval. They replace other operations, because the mean
-// rate and so the number of operations stay the same. The cost does not depend on their number.
+// operation every interval microseconds on average. An operation that takes v, longer than the interval,
+// stands for the operations that were due meanwhile: they would have taken v less one interval, v less two
+// intervals, and so on, down to one interval. They replace other operations, because the mean rate and so the
+// number of operations stay the same. The cost does not depend on the number of operations.
 func (h *Histogram) OpenLoopP99(interval float64) int64 {
 	ranges, high := h.Ranges(), h.h.Max()
 	if !(interval > 0) || high == 0 {
@@ -125,7 +124,7 @@ func standsFor(latency, interval, above float64) float64 {
 	return max(0, min(math.Floor(latency/interval), math.Ceil((latency-above)/interval))-1)
 }
 
-// Encode gives the HdrHistogram V2 compressed form, base64.
+// Encode returns the histogram in the HdrHistogram V2 compressed form, in base64.
 func (h *Histogram) Encode() (string, error) {
 	b, err := h.h.EncodeV2()
 	if err != nil {
@@ -147,10 +146,10 @@ func DecodeHistogram(encoded string) (*Histogram, error) {
 	return &Histogram{h: h}, nil
 }
 
-// checkGeometry reads the head only: the library allocates what a geometry needs, and the
-// widest one has six million buckets.
+// checkGeometry returns an error for a histogram of another geometry. It decodes only the header, because the
+// library allocates the buckets that a header asks for, and the widest geometry has six million.
 func checkGeometry(encoded string) error {
-	const outer = 8 // cookie and length, before what is compressed
+	const outer = 8 // cookie and length, before the compressed part
 	in := base64.NewDecoder(base64.StdEncoding, strings.NewReader(encoded))
 	if _, err := io.CopyN(io.Discard, in, outer); err != nil {
 		return err
@@ -173,7 +172,7 @@ func checkGeometry(encoded string) error {
 	return nil
 }
 
-// MergeEncoded decodes and merges. Empty strings are skipped.
+// MergeEncoded decodes and merges histograms. It skips empty strings.
 func MergeEncoded(encoded ...string) (*Histogram, error) {
 	sum := NewHistogram()
 	for i, e := range encoded {
@@ -198,14 +197,14 @@ type Latency struct {
 	P99Microseconds  int64 `json:"p99Microseconds"`
 	P999Microseconds int64 `json:"p999Microseconds"`
 	MaxMicroseconds  int64 `json:"maxMicroseconds"`
-	// Bucketed: percentiles and maximum are upper bounds, within a factor of
-	// two, for the database counts in buckets of powers of two. The mean is exact.
+	// Bucketed means that percentiles and maximum are upper bounds, within a factor of two, because the database
+	// counts in buckets of powers of two. The mean is exact.
 	Bucketed bool `json:"bucketed,omitempty"`
-	// MeanOnly: percentiles and maximum are not known, and 0 here.
+	// MeanOnly means that percentiles and maximum are unknown, and 0 here.
 	MeanOnly bool `json:"meanOnly,omitempty"`
 }
 
-// Latency summarises the histogram. It is nil if the histogram is empty.
+// Latency summarises the histogram. It returns nil if the histogram is empty.
 func (h *Histogram) Latency() *Latency {
 	if h == nil || h.Count() == 0 {
 		return nil
@@ -228,8 +227,8 @@ type Bucket struct {
 	Count             int64
 }
 
-// MergeBuckets adds up buckets of the same bound and sorts by bound. What counts
-// nothing, or less, is left out.
+// MergeBuckets adds up buckets of the same bound and sorts them by bound. It omits buckets whose count is not
+// positive.
 func MergeBuckets(buckets []Bucket) []Bucket {
 	counts := map[int64]int64{}
 	for _, b := range buckets {
@@ -244,10 +243,9 @@ func MergeBuckets(buckets []Bucket) []Bucket {
 	return merged
 }
 
-// BucketLatency summarises buckets: percentiles and maximum are the bounds of
-// the buckets that they fall in, so they are upper bounds. The mean is
-// totalMicroseconds, all latencies added up, over their number; without a total
-// (0) it is not known and 0. Of nothing it is nil.
+// BucketLatency summarises buckets. Percentiles and maximum are upper bounds: each is the bound of its
+// bucket. The mean is totalMicroseconds, the sum of all latencies, divided by their number; without a total
+// (0) the mean is 0, which means unknown. BucketLatency returns nil if the buckets are empty.
 func BucketLatency(buckets []Bucket, totalMicroseconds int64) *Latency {
 	merged := MergeBuckets(buckets)
 	count := int64(0)
@@ -269,7 +267,8 @@ func BucketLatency(buckets []Bucket, totalMicroseconds int64) *Latency {
 	}
 }
 
-// MeanLatency returns what is known if only a sum of latencies was counted; nil without operations.
+// MeanLatency returns a summary that has only the mean, for sources that count only a sum of latencies. It
+// returns nil without operations or without a positive mean.
 func MeanLatency(count int64, totalMicroseconds float64) *Latency {
 	mean := totalMicroseconds / float64(count)
 	if count <= 0 || !(mean > 0 && mean < math.MaxInt64) {
@@ -278,8 +277,8 @@ func MeanLatency(count int64, totalMicroseconds float64) *Latency {
 	return &Latency{Count: count, MeanMicroseconds: int64(math.Round(mean)), MeanOnly: true}
 }
 
-// bucketPercentile is the bound of the first bucket up to which a share of all
-// latencies lies.
+// bucketPercentile returns the bound of the first bucket up to which at least this share of all latencies
+// lies.
 func bucketPercentile(merged []Bucket, count int64, share float64) int64 {
 	rank := max(int64(math.Ceil(share*float64(count)-1e-9)), 1)
 	seen := int64(0)
@@ -292,8 +291,8 @@ func bucketPercentile(merged []Bucket, count int64, share float64) int64 {
 	return merged[len(merged)-1].BelowMicroseconds
 }
 
-// saturated adds two counts that are not negative and stops at the largest one:
-// a broken file must not turn a count negative.
+// saturated adds two counts that are not negative and returns at most math.MaxInt64: a broken file must not
+// turn a count negative.
 func saturated(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64

@@ -2,32 +2,30 @@ package stats
 
 import "math"
 
-// LoadPoint is one level of load and what it gave.
+// LoadPoint is one level of load and its result.
 type LoadPoint struct {
-	Users            float64 // at work at once
-	Throughput       float64 // of any unit
+	Users            float64 // concurrent
+	Throughput       float64 // in any unit
 	MeanMicroseconds float64 // 0 = not known
 }
 
-// The rule of Knee.
+// Parameters of Knee.
 const (
-	kneeGrowth   = 1.10       // of throughput for each doubling of users: less is no growth
-	kneeDistance = math.Sqrt2 // a step must be this much larger to tell: nearer ones differ by noise
-	kneeLatency  = 0.95       // of the latency that users without throughput cost: means are noisy, too
+	kneeGrowth   = 1.10       // of throughput for each doubling of users: less is not growth
+	kneeDistance = math.Sqrt2 // minimum ratio of the users of two levels: closer levels differ by noise
+	kneeLatency  = 0.95       // of the latency that more users at the same throughput cause: means are noisy, too
 )
 
-// Knee is the index of the first level beyond which more users give latency and
-// hardly any throughput; false when no level is one. The points are in the order
-// of ascending users.
+// Knee returns the index of the first level beyond which more users increase the latency and hardly the
+// throughput. It returns false if there is no such level. The points are in ascending order of users.
 //
-// A level is the knee when it is so at every level with 1.41 times its users or
-// more, of which there must be one: the throughput grew by less than 10 % for
-// each doubling of users, and the latency by as much as the users, but for that
-// growth. The second condition tells a storage that is full, where users wait
-// for it, from a client that is, where they wait for the client.
+// Knee compares a level with every level that has at least 1.41 times its users, and there must be at least
+// one. At each of them the throughput is less than 10 % higher for each doubling of users, and the latency is
+// higher by at least the ratio of users divided by that limit, less 5 %. The condition on latency distinguishes a
+// saturated storage, where users wait for the storage, from a saturated client, where they wait for the client.
 //
-// Each level is compared with later ones and not only with the next: users that
-// grow one by one differ by less than measurements do.
+// Knee does not compare a level only with the next one, because the difference that one user makes is smaller
+// than the noise of the measurements.
 func Knee(points []LoadPoint) (int, bool) {
 	for i, p := range points {
 		beyond := 0
@@ -48,7 +46,7 @@ func Knee(points []LoadPoint) (int, bool) {
 	return 0, false
 }
 
-// flat compares two levels.
+// flat reports whether the throughput grows too little from level p to level q, while the latency grows.
 func flat(p, q LoadPoint) bool {
 	if p.Users <= 0 || p.Throughput <= 0 {
 		return false

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Mean is the arithmetic mean; 0 of nothing.
+// Mean returns the arithmetic mean; 0 without values.
 func Mean(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
@@ -18,8 +18,8 @@ func Mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// Median is the middle value, or the mean of the two middle ones; 0 of
-// nothing. It does not change its argument.
+// Median returns the middle value, or the mean of the two middle ones; 0 without values. It does not change
+// its argument.
 func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
@@ -35,9 +35,8 @@ func medianOfSorted(s []float64) float64 {
 	return s[mid-1] + (s[mid]-s[mid-1])/2
 }
 
-// MedianIndex is the index of the lower median: a value that was really
-// measured, so that everything else of that repetition can stand beside it.
-// It is -1 of nothing.
+// MedianIndex returns the index of the lower median, or -1 without values. The lower median is a measured
+// value, so that the other results of its repetition can stand beside it.
 func MedianIndex(values []float64) int {
 	if len(values) == 0 {
 		return -1
@@ -45,7 +44,7 @@ func MedianIndex(values []float64) int {
 	return ascending(values)[(len(values)-1)/2]
 }
 
-// ascending are the indexes of values in ascending order of these.
+// ascending returns the indexes of values, in ascending order of the values.
 func ascending(values []float64) []int {
 	order := make([]int, len(values))
 	for i := range order {
@@ -55,8 +54,8 @@ func ascending(values []float64) []int {
 	return order
 }
 
-// StandardDeviation is that of a sample: the divisor is n-1. It is not known
-// (false) of fewer than two values.
+// StandardDeviation returns the standard deviation of a sample, with the divisor n-1. It returns false for
+// fewer than two values.
 func StandardDeviation(values []float64) (float64, bool) {
 	if len(values) < 2 {
 		return 0, false
@@ -68,8 +67,8 @@ func StandardDeviation(values []float64) (float64, bool) {
 	return math.Sqrt(ss / float64(len(values)-1)), true
 }
 
-// CoefficientOfVariation is the sample standard deviation over the mean. It is
-// not known (false) of fewer than two values or of a mean of zero.
+// CoefficientOfVariation returns the sample standard deviation divided by the mean. It returns false for
+// fewer than two values and for a mean of zero.
 func CoefficientOfVariation(values []float64) (float64, bool) {
 	m := Mean(values)
 	d, ok := StandardDeviation(values)
@@ -79,7 +78,8 @@ func CoefficientOfVariation(values []float64) (float64, bool) {
 	return d / math.Abs(m), true
 }
 
-// Slope is that of the least-squares line through the values at 0, 1, 2, ...
+// Slope returns the slope of the least-squares line through the values at 0, 1, 2, ...; 0 for fewer than two
+// values.
 func Slope(values []float64) float64 {
 	n := float64(len(values))
 	if n < 2 {
@@ -95,14 +95,14 @@ func Slope(values []float64) float64 {
 	return num / den
 }
 
-// SteadyLimits are the limits that a series must keep, as shares of its mean.
+// SteadyLimits bounds the movement of a steady series, in shares of its mean.
 type SteadyLimits struct {
 	MaxDeviation float64 // of the mean of any rolling window from the mean of all
 	MaxDrift     float64 // of the regression line, from its beginning to its end
 	MaxStep      float64 // of the mean after some sample from the mean before it
 }
 
-// Steadiness says how much a series moved.
+// Steadiness describes how much a series moved.
 type Steadiness struct {
 	Known     bool    // false: too few samples to tell
 	Steady    bool    // all limits are kept
@@ -111,10 +111,10 @@ type Steadiness struct {
 	Step      float64 // change of level at some sample / mean; 0 when none stands out from the noise
 }
 
-// Steady tests a series of equidistant samples. Three things must hold, because each alone misses
-// something: no rolling window deviates from the mean (a dip), the regression line is flat (a drift so
-// slow that each window is still near the mean), and there is no step (its halves are each only half of
-// it away from the mean).
+// Steady tests a series of equidistant samples. Three conditions must hold, because each alone misses
+// something: no rolling window deviates from the mean (a dip), the regression line is flat (a drift so slow
+// that each window is still near the mean), and there is no step (the mean of each half differs from the mean
+// of all by only half of the step).
 //
 // A window is a sixth of the series and at least five samples, because single seconds jitter on every
 // network.
@@ -141,9 +141,9 @@ func Steady(values []float64, limits SteadyLimits) Steadiness {
 	return s
 }
 
-// step is the change of level at the sample where it stands out most, or 0. In the runs of
-// make believe, the noise of a series without a step reaches 6 standard errors, because
-// neighbouring samples are alike.
+// step returns the change of level at the sample where the change stands out most, or 0. In the runs of "make
+// believe", the noise of a series without a step reaches 6 standard errors, because neighbouring samples are
+// alike.
 func step(values []float64, mean float64) float64 {
 	const (
 		leastErrors = 8

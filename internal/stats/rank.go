@@ -7,24 +7,22 @@ import (
 	moremath "github.com/aclements/go-moremath/stats"
 )
 
-// ExactLimit is up to how many values on each side p of the Mann-Whitney test
-// and the interval of the shift are exact; above, they are those of the normal
-// approximation, which is then within 0.005 of the exact p. The exact distribution
-// takes a time that grows with the fourth power: with ties 1 ms at 20 values.
+// ExactLimit bounds the number of values on each side for which the p of the Mann-Whitney test and the
+// interval of the shift are exact. With more values both come from the normal approximation, which is then
+// within 0.005 of the exact p. The time for the exact distribution grows with the fourth power of the number
+// of values: with ties it is 1 ms at 20 values.
 const ExactLimit = 20
 
-// MannWhitney is the two-sided p of the Mann-Whitney test of two samples: how
-// often chance alone orders the two as unlike as this, or more. Ties count half.
-// It is twice the smaller of the tails, at most 1, and exact up to ExactLimit
-// values on each side, with ties too; above, it is the normal approximation with
-// the corrections for ties and for continuity. It is 1 where all values are equal,
-// and not known (false) where a side is empty.
+// MannWhitney returns the two-sided p of the Mann-Whitney test: the probability that chance alone orders two
+// samples as unlike as these, or more. Ties count half. The p is twice the smaller of the tails, at most 1.
+// It is exact up to ExactLimit values on each side, with ties too; with more values it comes from the normal
+// approximation with the corrections for ties and for continuity. It is 1 if all values are equal.
+// MannWhitney returns false if a side is empty.
 //
-// Without ties the distribution is that of go-moremath. With ties it is counted
-// here, because that of go-moremath is wrong: for small U it divides a negative
-// number, and Go rounds towards zero. Its MannWhitneyUTest is not used, because it
-// looks the smaller U up in the distribution of the first one: with ties and sides
-// of different size that is not symmetric.
+// Without ties the distribution comes from go-moremath. With ties it is counted here, because the
+// distribution of go-moremath is wrong: for small U it divides a negative number, and Go rounds towards zero.
+// MannWhitneyUTest of go-moremath is not used, because it looks up the smaller U in the distribution of the
+// first sample, which is not symmetric with ties and samples of different size.
 func MannWhitney(a, b []float64) (float64, bool) {
 	if len(a) == 0 || len(b) == 0 {
 		return 0, false
@@ -45,8 +43,8 @@ func MannWhitney(a, b []float64) (float64, bool) {
 	return min(1, 2*min(less, more)), true
 }
 
-// tiedTails are the shares of all choices of n1 values whose U is at most u, and at
-// least u.
+// tiedTails returns two shares of all choices of n1 values: those with a U of at most u, and those with a U
+// of at least u.
 func tiedTails(u float64, n1 int, ties []int) (less, more float64) {
 	at, total := int(2*u)+n1*(n1+1), 0.0
 	for sum, c := range rankSums(n1, ties) {
@@ -61,9 +59,8 @@ func tiedTails(u float64, n1 int, ties []int) (less, more float64) {
 	return less / total, more / total
 }
 
-// rankSums counts the choices of n1 values by twice the sum of their ranks, which is
-// whole: ranks of ties are their mean. The counts are whole, too, and below 2^53 up
-// to ExactLimit.
+// rankSums counts the choices of n1 values by twice the sum of their ranks. Ties share the mean of their
+// ranks, so twice a rank is an integer. The counts are integers, too, and below 2^53 up to ExactLimit.
 func rankSums(n1 int, ties []int) []float64 {
 	var ranks []int // of each value, twice
 	for _, t := range ties {
@@ -91,9 +88,8 @@ func rankSums(n1 int, ties []int) []float64 {
 	return counts[n1]
 }
 
-// MinimumP is the smallest two-sided p that the Mann-Whitney test can have with
-// so many values on each side: 2/C(n1+n2,n1). Nothing less can be seen, however
-// large the difference is.
+// MinimumP returns the smallest two-sided p that the Mann-Whitney test can return for n1 and n2 values:
+// 2/C(n1+n2,n1). No difference, however large, has a smaller p.
 func MinimumP(n1, n2 int) float64 {
 	p := 2.0
 	for i := 1; i <= n1; i++ {
@@ -102,8 +98,7 @@ func MinimumP(n1, n2 int) float64 {
 	return min(1, p)
 }
 
-// rankSum is U of a, with ties as halves, and how many values are equal to each
-// other at each rank.
+// rankSum returns U of a, with ties as halves, and the number of equal values at each rank.
 func rankSum(a, b []float64) (u float64, ties []int) {
 	all := slices.Sorted(slices.Values(slices.Concat(a, b)))
 	mine := slices.Sorted(slices.Values(a))
@@ -134,12 +129,11 @@ func normalP(u float64, n1, n2 int, ties []int) float64 {
 	return min(1, 2*moremath.StdNormal.CDF(-away/sd))
 }
 
-// Holm corrects p of several tests for their number, by the method of Holm
-// (1979): the smallest is multiplied by the number of tests, the next by one
-// less, and so on; none is below the one before, and none is above 1. What is
-// then below alpha was found with a rate of false alarms of alpha for all tests
-// together, whether they depend on each other or not. The answer is in the order
-// of the argument, which is not changed.
+// Holm corrects the p of several tests for their number, by the method of Holm (1979). It multiplies the
+// smallest p by the number of tests, the next one by one less, and so on; none is below the one before, and
+// none is above 1. For results below alpha the rate of false alarms is at most alpha for all tests together,
+// whether the tests depend on each other or not. The result is in the order of the argument, which does not
+// change.
 func Holm(p []float64) []float64 {
 	adjusted, floor := make([]float64, len(p)), 0.0
 	for i, at := range ascending(p) {
@@ -149,20 +143,17 @@ func Holm(p []float64) []float64 {
 	return adjusted
 }
 
-// power is how often the detectable effect is found: four times out of five, as
-// is usual.
+// power is the probability of finding the detectable effect: four times out of five, as is usual.
 const power = 0.8
 
-// rankEfficiency is that of the Mann-Whitney test beside the t test where the
-// noise is normal: 3/pi. It is rarely less for other noise.
+// rankEfficiency is the efficiency of the Mann-Whitney test relative to the t test for normal noise, 3/pi.
+// For other noise it is rarely less.
 const rankEfficiency = 3 / math.Pi
 
-// Detectable is the smallest shift that the Mann-Whitney test of n values
-// on each side finds at alpha four times out of five, where they scatter by this
-// standard deviation: what a comparison could have seen. It is that of the t test,
-// widened by the efficiency of ranks, and therefore a little too small
-// below six values, where ranks are coarse. It is not known (false) where n
-// values cannot be significant at all, see MinimumP.
+// Detectable returns the smallest shift that a comparison of n values on each side detects: at alpha the
+// Mann-Whitney test finds it four times out of five, for values with this standard deviation. It is the shift
+// of the t test, widened by the efficiency of ranks, and therefore a little too small below six values, where
+// ranks are coarse. Detectable returns false if n values cannot be significant at all, see MinimumP.
 func Detectable(n int, deviation, alpha float64) (float64, bool) {
 	if n < 2 || alpha <= 0 || alpha >= 1 || MinimumP(n, n) >= alpha {
 		return 0, false
@@ -172,6 +163,6 @@ func Detectable(n int, deviation, alpha float64) (float64, bool) {
 	return factor * deviation, true
 }
 
-// NormalQuantile is the value that a standard normal number stays below with
-// the probability p, which is above 0 and below 1.
+// NormalQuantile returns the value that a standard normal number stays below with probability p, between 0
+// and 1.
 func NormalQuantile(p float64) float64 { return moremath.StdNormal.InvCDF(p) }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Sample is what one client did in one interval that ended at Time.
+// Sample counts the operations of one client in one interval that ended at Time.
 type Sample struct {
 	Time                  time.Time
 	ReadBytes, WriteBytes int64
@@ -15,7 +15,7 @@ type Sample struct {
 	LatencySumMicroseconds float64
 }
 
-// Point is what all clients did in one interval.
+// Point adds up the samples of all clients in one interval.
 type Point struct {
 	ReadBytesPerSecond   float64
 	WriteBytesPerSecond  float64
@@ -25,14 +25,13 @@ type Point struct {
 	latencySum, opsCount float64
 }
 
-// BytesPerSecond is both directions together.
+// BytesPerSecond returns the throughput of reads and writes together.
 func (p Point) BytesPerSecond() float64 { return p.ReadBytesPerSecond + p.WriteBytesPerSecond }
 
-// MergeSeries puts the samples of several clients on one time axis of the given
-// interval and adds them. Each client keeps its own phase: its samples are
-// counted from its first one, so that two clients that sample at .0 and at .5
-// do not flap between neighbouring intervals. Intervals without a sample are
-// points with zero clients, so that a gap stays visible.
+// MergeSeries puts the samples of several clients on one time axis of the given interval and adds them. Each
+// client keeps its own phase: its samples count from its first one, so that two clients that sample at .0 and
+// at .5 do not alternate between neighbouring intervals. An interval without a sample is a point with zero
+// clients, so that a gap stays visible.
 func MergeSeries(clients [][]Sample, interval time.Duration) []Point {
 	origin, ok := earliest(clients)
 	if !ok || interval <= 0 {
@@ -69,8 +68,8 @@ func mostPoints(clients [][]Sample) int {
 	return most
 }
 
-// These limit the points that a wrong clock in an untrusted file can create: gaps may be longer than
-// what lies between them, but not by much.
+// Bounds of the number of points, because a wrong clock in an untrusted file could create any number. Gaps
+// may have more points than the samples between them, but not many more.
 const (
 	leastPoints     = 60
 	pointsPerSample = 4

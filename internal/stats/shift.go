@@ -7,30 +7,27 @@ import (
 	moremath "github.com/aclements/go-moremath/stats"
 )
 
-// Interval is an interval of confidence, in the unit of the values.
+// Interval is a confidence interval, in the unit of the values.
 type Interval struct {
 	Low, High float64
-	// Confidence that it really has, which is at least what was asked for: with
-	// ranks only few levels can be had.
+	// Confidence is the actual confidence. It is at least the requested one, because ranks allow only a few
+	// levels.
 	Confidence float64
 }
 
-// Shift is by how much one sample lies above another.
+// Shift is the distance by which one sample lies above another.
 type Shift struct {
 	Estimate float64 // Hodges-Lehmann: the median of all differences
-	// Interval of the shift; nil where the samples are too small for the
-	// confidence that was asked for.
+	// Interval of the shift; nil if the samples are too small for the requested confidence.
 	Interval *Interval
 }
 
-// HodgesLehmann estimates how far b lies above a: the median of all differences
-// of a value of b and one of a. The interval is the one that belongs to the
-// Mann-Whitney test: a shift is in it when the test does not reject it. It is
-// exact up to ExactLimit values on each side; with ties its confidence is at
-// least what it says. It is not known (false) if a side is empty, or if there are more than a million
-// differences.
+// HodgesLehmann estimates how far b lies above a: the median of all differences of a value of b and a value
+// of a. The interval is that of the Mann-Whitney test: it holds every shift that the test does not reject. It
+// is exact up to ExactLimit values on each side; with ties the real confidence is at least the stated one.
+// HodgesLehmann returns false if a side is empty, or if there are more than a million differences.
 func HodgesLehmann(a, b []float64, confidence float64) (Shift, bool) {
-	const most = 1 << 20 // in memory; the values may come from a tenant
+	const most = 1 << 20 // bounds the memory; the values may come from a tenant
 	if len(a) == 0 || len(b) > most/max(len(a), 1) || len(b) == 0 {
 		return Shift{}, false
 	}
@@ -48,8 +45,8 @@ func HodgesLehmann(a, b []float64, confidence float64) (Shift, bool) {
 	return s, true
 }
 
-// shiftRank is which of the ordered differences, counted from either end, bounds
-// the interval, and the confidence that it then has; 0 where none does.
+// shiftRank returns the rank of the ordered differences, counted from either end, that bounds the interval,
+// and the confidence of that interval. It returns 0 if no rank reaches the confidence.
 func shiftRank(n1, n2 int, confidence float64) (rank int, level float64) {
 	outside := func(u int) float64 { return 2 * moremath.UDist{N1: n1, N2: n2}.CDF(float64(u)) }
 	if max(n1, n2) > ExactLimit {
@@ -57,7 +54,7 @@ func shiftRank(n1, n2 int, confidence float64) (rank int, level float64) {
 		sd := math.Sqrt(product * float64(n1+n2+1) / 12)
 		outside = func(u int) float64 { return 2 * moremath.StdNormal.CDF((float64(u)+0.5-product/2)/sd) }
 	}
-	// The distribution grows with u: the last u that leaves enough inside.
+	// outside grows with u: search for the last u that leaves the confidence inside.
 	low, high := -1, (n1*n2-1)/2
 	for low < high {
 		mid := (low + high + 1) / 2
@@ -73,12 +70,10 @@ func shiftRank(n1, n2 int, confidence float64) (rank int, level float64) {
 	return low + 1, 1 - outside(low)
 }
 
-// MedianInterval holds the median of what the values were drawn from. Its bounds
-// are two of the values, equally far from the ends, and its confidence is that
-// of the binomial distribution, whatever the values are distributed like. It is
-// not known (false) where even the smallest and the largest value have not the
-// confidence that is asked for: their own is 1-2^(1-n), so that 95 % takes six
-// values.
+// MedianInterval returns an interval for the median of the distribution of the values. The bounds are two of
+// the values, equally far from the ends. The confidence comes from the binomial distribution and holds for
+// any distribution of the values. MedianInterval returns false if not even the smallest and the largest value
+// reach the requested confidence: theirs is 1-2^(1-n), so that 95 % takes six values.
 func MedianInterval(values []float64, confidence float64) (Interval, bool) {
 	n := len(values)
 	below := moremath.BinomialDist{N: n, P: 0.5}

@@ -1,8 +1,8 @@
-// Package storage is what the storage side of a benchmark says about itself: raw counters, read through one interface.
+// Package storage reads the raw counters of a storage system through one interface.
 //
-// A source hands over what the storage counts and derives nothing: rates, percentages and
-// averages are made by who has two snapshots, see package stats. What a storage does not
-// count is nil, never 0: a FlashBlade knows no CPU, and "0 % busy" would be a lie.
+// A source returns what the storage counts and derives nothing: the reader of two snapshots computes rates,
+// percentages and averages, see package stats. A counter that the storage does not have is nil, never 0: a
+// FlashBlade reports no CPU, and "0 % busy" would be false.
 package storage
 
 import (
@@ -19,22 +19,21 @@ import (
 
 // Source reads the counters of one storage system.
 //
-// Sample may be called from several goroutines at once and as often as one likes: it
-// changes nothing on the storage. It returns soon after the context ended, with an error
-// that wraps the context's. Every call asks the storage; nothing is answered from memory.
-// An error for which IsPermanent is true will be the same next time (a refused credential,
-// an address that is no such storage); every other error may be gone at the next call, and
-// the source goes on to be usable. With an error the Snapshot means nothing.
+// Sample is safe for concurrent use and may be called as often as needed: it changes nothing on the storage.
+// It returns soon after the context ends, with an error that wraps the context's error. Every call asks the
+// storage; no answer comes from a cache. An error for which IsPermanent is true recurs at the next call (a
+// refused credential, an address of another kind of storage); after any other error the next call may
+// succeed. With an error the Snapshot has no meaning.
 type Source interface {
-	// Sample reads all counters as they are now.
+	// Sample reads all current counters.
 	Sample(ctx context.Context) (Snapshot, error)
-	// Name says in a word or two what this is and where, for findings and errors, such as
-	// "embedded server 10.0.0.7:8080". It holds no secret and never changes.
+	// Name returns a short name and the address of the storage for findings and errors, such as "embedded server
+	// 10.0.0.7:8080". It holds no secret and never changes.
 	Name() string
 }
 
-// Close ends what s holds on its storage, such as a session: sources that hold something
-// are an io.Closer, whose Close takes some seconds at most and can be left to fail.
+// Close releases what s holds on its storage, such as a session. A source that holds something implements
+// io.Closer; its Close takes a few seconds at most, and the caller may ignore its error.
 func Close(s Source) error {
 	if c, ok := s.(io.Closer); ok {
 		return c.Close()
@@ -42,11 +41,11 @@ func Close(s Source) error {
 	return nil
 }
 
-// Surveyor is a Source that can also say what the storage is: its addresses, the
-// volume behind an export, who owns it, what the NFS service offers.
+// Surveyor is a Source that can also describe the storage: its addresses, the volume behind an export, the
+// owner of the volume, the settings of the NFS service.
 //
-// Survey reads only. What the account may not read is listed in Missing; an error
-// means that nothing useful could be read, and is a *SurveyError.
+// Survey only reads. It lists in Missing what the account may not read. An error means that Survey could read
+// nothing useful, and is a *SurveyError.
 type Surveyor interface {
 	Source
 	Survey(ctx context.Context, export string) (runfile.Survey, error)
@@ -54,16 +53,16 @@ type Surveyor interface {
 
 // Mover is a Surveyor that moves volumes between aggregates, online.
 //
-// Move begins the move and waits for its end, or for that of the context; it
-// tells how far it is as often as it knows more, on the goroutine of its caller. A
-// volume that is there already is no error. The error is a *SurveyError.
+// Move starts the move and waits until the move or the context ends. It calls progress, on the goroutine of
+// its caller, whenever the percentage rises. It returns no error if the volume is already there. An error is
+// a *SurveyError.
 type Mover interface {
 	Surveyor
 	Move(ctx context.Context, export, aggregate string, progress func(percent int32)) (runfile.VolumeMove, error)
 }
 
-// SurveyError is why a survey or a move failed, with one of runfile's Survey
-// reasons and a sentence that says what to do.
+// SurveyError is the reason why a survey or a move failed: one of runfile's Survey reasons, and an error that
+// says what to do.
 type SurveyError struct {
 	Reason string
 	Err    error
@@ -72,22 +71,22 @@ type SurveyError struct {
 func (e *SurveyError) Error() string { return e.Err.Error() }
 func (e *SurveyError) Unwrap() error { return e.Err }
 
-// Snapshot is one reading of a source. Everything in it belongs to the caller.
+// Snapshot is one reading of a source. All of it belongs to the caller.
 type Snapshot struct {
-	// Epoch names the life of the counters: they only grow while it stays the same. After
-	// a restart of what counts it is another one, and differences across it mean nothing.
-	// Empty: the storage does not tell, so only a falling counter shows a reset.
+	// Epoch identifies one run of the counters: they only grow while it stays the same. It changes when the
+	// counting server restarts, and differences across epochs mean nothing. Empty means that the storage reports
+	// no epoch, so that only a falling counter shows a reset.
 	Epoch string
-	// StorageSample holds the counters since the epoch began, without a name in Source. Bytes are file
-	// data without protocol, but in those of a path. Nodes (controllers, blades or processes that do
-	// the work), paths and clients are sorted by name or address; what the source can not see is not
-	// there. A storage that is asked for clients now and then leaves them nil in between. Time is when
-	// the counters held, by the storage's clock where it has one, which then is the right one to divide
-	// by; otherwise when the answer was there.
+	// StorageSample holds the counters since the epoch began, with an empty Source. Bytes are file data without
+	// protocol, except the bytes of a path. Nodes (controllers, blades or processes that do the work), paths and
+	// clients are sorted by name or address; those that the source cannot see are missing. A source that asks
+	// for clients only from time to time leaves them nil in between. Time is when the storage read the counters,
+	// by its own clock if it reports one, which is then the clock for rates; otherwise it is when the answer
+	// arrived.
 	runfile.StorageSample
 }
 
-// Count is a counter as samples have them; nil for what does not fit.
+// Count converts n to a counter of a sample, nil if it is negative, not a number or too large.
 func Count[N uint64 | float64](n N) *int64 {
 	if n != n || n < 0 || n >= math.MaxInt64 { // n != n is not a number
 		return nil
@@ -95,14 +94,14 @@ func Count[N uint64 | float64](n N) *int64 {
 	return new(int64(n))
 }
 
-// permanentError marks an error that asking again does not cure.
+// permanentError marks an error that recurs when the request is repeated.
 type permanentError struct{ err error }
 
 func (e permanentError) Error() string { return e.err.Error() }
 func (e permanentError) Unwrap() error { return e.err }
 
-// Permanent marks err as one that the same call will meet again. Sources use it. The text
-// stays the same; nil stays nil.
+// Permanent marks err as an error that recurs when the same call is repeated. Sources use it. The text stays
+// the same; nil stays nil.
 func Permanent(err error) error {
 	if err == nil {
 		return nil
@@ -110,14 +109,14 @@ func Permanent(err error) error {
 	return permanentError{err}
 }
 
-// IsPermanent reports whether trying again is useless.
+// IsPermanent reports whether a repeated call is useless.
 func IsPermanent(err error) bool {
 	var e permanentError
 	return errors.As(err, &e)
 }
 
-// PrefixLength reads a netmask as arrays write it, such as 24, 255.255.255.0 or ffff:ffff::, for an address of at most
-// that many bits; 0 = it is none.
+// PrefixLength parses a netmask as arrays write it, such as 24, 255.255.255.0 or ffff:ffff::, for an address
+// of bits bits. It returns 0 if mask is not a netmask.
 func PrefixLength(bits int, mask string) int32 {
 	ones, err := strconv.Atoi(mask)
 	if a, failed := netip.ParseAddr(mask); err != nil && failed == nil {

@@ -1,10 +1,9 @@
-// Package survey asks an array, before a run, what it is and where the volume
-// is; where that is wanted it moves the volume first.
+// Package survey queries an array, before a run, for its properties and the place of the volume; if the request asks
+// for it, it moves the volume first.
 //
-// What comes out is always something to publish: the survey, or the problem that
-// stood against it with a reason and a sentence for its user. The progress of a
-// move is published meanwhile. It runs in a pod of the benchmark's
-// namespace, because the operator reads no Secret, and on a laptop.
+// The result can always be published: the survey, or the problem that prevented it, with a reason and a sentence for
+// the user. During a move survey publishes the progress. It runs in a pod of the benchmark's namespace, because the
+// operator reads no Secret, and on a laptop.
 package survey
 
 import (
@@ -22,40 +21,35 @@ import (
 )
 
 const (
-	// publishPatience is how long the last word may take to be published, also when
-	// the program is told to stop.
+	// publishPatience bounds the publishing of the result, also when the program is told to stop.
 	publishPatience = 25 * time.Second
-	// progressEvery is how often a move is reported at most.
+	// progressEvery is the shortest interval between reports of a move.
 	progressEvery = 5 * time.Second
-	// progressPatience bounds one report: the next says more.
+	// progressPatience bounds one report; the next one replaces it.
 	progressPatience = 10 * time.Second
-	// stillMoving is the most that a report says before the survey is made: a
-	// move of 100 % is one whose survey is there.
+	// stillMoving is the highest percentage of a report before the survey is complete: 100 % means that the survey exists.
 	stillMoving = 99
-	// room leaves some of a survey's bytes for the sentences that say what was
-	// left out.
+	// room bounds a survey without the sentences about facts that were left out.
 	room = runfile.MaxSurveyBytes - 2<<10
-	// maxMessage bounds what an array's error may fill a status with.
+	// maxMessage bounds the error of an array in a status.
 	maxMessage = 2000
 )
 
-// Options says what is asked, and who is told. All members but Clients and
-// Secrets must be set.
+// Options configures a survey. All members but Clients and Secrets must be set.
 type Options struct {
 	Request runfile.SurveyRequest
 	Open    func(runfile.Source) (storage.Source, error)
-	// Publish replaces what was published before. Run calls it on its own goroutine.
+	// Publish replaces the published survey. Run calls it on its own goroutine.
 	Publish func(context.Context, runfile.Survey) error
-	Clients []string // the addresses that the array may see the clients as
-	// Secrets are the words that must not be published, whoever lets them slip.
+	Clients []string // the addresses under which the array may see the clients
+	// Secrets are redacted from everything that Run publishes.
 	Secrets []string
 	Now     func() time.Time
 	Log     *slog.Logger
 }
 
-// Run makes the survey, or finds why it cannot be made, and publishes it. The
-// error is that of publishing only: a problem is a result. It returns soon after
-// ctx has ended, and then publishes that.
+// Run makes the survey, or finds why it cannot be made, and publishes the result. It returns only an error of
+// publishing: a problem of the survey is a result. After ctx has ended, Run publishes that and returns soon.
 func Run(ctx context.Context, o Options) (runfile.Survey, error) {
 	s, err := o.survey(ctx)
 	if err != nil {
@@ -123,7 +117,7 @@ func (o Options) survey(ctx context.Context) (runfile.Survey, error) {
 	return s, nil
 }
 
-// move moves the volume and tells how far it is.
+// move moves the volume and reports the progress.
 func (o Options) move(ctx context.Context, source storage.Source) (*runfile.VolumeMove, error) {
 	failed := func(format string, args ...any) error {
 		return &storage.SurveyError{Reason: runfile.SurveyMoveFailed, Err: fmt.Errorf(format, args...)}
@@ -135,8 +129,7 @@ func (o Options) move(ctx context.Context, source storage.Source) (*runfile.Volu
 	within, cancel := context.WithTimeout(ctx, runfile.MaxMoveSeconds*time.Second)
 	defer cancel()
 	report := &reporter{o: o, percent: -1}
-	// Before the array begins: should this program be killed, the move goes on,
-	// and somebody has to say so.
+	// Report before the array begins: if this program is killed, the move goes on, and the status must show it.
 	report.tell(ctx, 0)
 	moved, err := mover.Move(within, o.Request.Export, o.Request.MoveTo, func(percent int32) { report.tell(ctx, percent) })
 	if err == nil {
@@ -154,15 +147,15 @@ func (o Options) move(ctx context.Context, source storage.Source) (*runfile.Volu
 	}
 }
 
-// reporter publishes the progress of a move now and then.
+// reporter publishes the progress of a move at intervals.
 type reporter struct {
 	o       Options
 	percent int32 // published last; -1 = none
 	at      time.Time
 }
 
-// tell publishes a percentage that is new, unless it was done a moment ago. A
-// report that fails is only logged: the move matters more.
+// tell publishes a new percentage, unless the last report was a moment ago. A failed report is only logged: the move
+// matters more.
 func (r *reporter) tell(ctx context.Context, percent int32) {
 	percent = min(max(percent, 0), stillMoving)
 	now := r.o.Now()
@@ -183,8 +176,8 @@ func (r *reporter) tell(ctx context.Context, percent int32) {
 	}
 }
 
-// fit leaves out of a survey what it has no room for, and says so. Export rules
-// go first and all together: a part of them would mean something else.
+// fit removes parts of a survey that is too large, and notes what it removed. It removes the export rules first and as
+// a whole: some of them alone would mean something else.
 func fit(s *runfile.Survey) {
 	if p := s.Problem; p != nil && len(p.Message) > maxMessage {
 		p.Message = strings.ToValidUTF8(p.Message[:maxMessage], "") + "…"
@@ -214,15 +207,14 @@ func fit(s *runfile.Survey) {
 func size(s *runfile.Survey) int {
 	raw, err := json.Marshal(s)
 	if err != nil {
-		return 0 // these types always have JSON
+		return 0 // these types always encode
 	}
 	return len(raw)
 }
 
-// redacted takes secrets out of the sentences of a survey. Those who write them
-// keep secrets out of them; this is for the day when one does not.
+// redacted removes secrets from the sentences of a survey, in case that their authors did not.
 func redacted(s *runfile.Survey, secrets []string) *runfile.Survey {
-	const tooShort = 4 // would be found in words
+	const tooShort = 4 // would occur in words
 	for _, secret := range secrets {
 		if len(secret) < tooShort {
 			continue

@@ -11,10 +11,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Text writes a survey for people: the volume and who owns it, the addresses
-// and whether they are local to it, what the NFS service offers, who is
-// admitted, what is not known and how to fix that. It returns the first error
-// of w.
+// Text writes a survey for people: the volume and its owner, the addresses and their locality, the options of the NFS
+// service, the admitted clients, and unknown facts with the way to get them. It returns the first error of w.
 func Text(w io.Writer, s runfile.Survey) error {
 	blocks := []doc.Block{{Facts: facts(s)}, {Table: lifs(s)}, {Table: nodes(s)}, {Table: rules(s)}}
 	if s.Problem != nil {

@@ -12,41 +12,41 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Volume is what Trident reports about a volume. Fields that Trident may leave out can be empty.
+// Volume holds Trident's report about a volume. Fields that Trident may leave out can be empty.
 type Volume struct {
-	Name         string // that of the PersistentVolume
-	Namespace    string // Trident's
+	Name         string // name of the PersistentVolume
+	Namespace    string // Trident's namespace
 	BackendUUID  string
-	Pool         string // aggregate when it was made; a later move does not change it; empty where ONTAP chose
+	Pool         string // aggregate at creation; a later move does not change it; empty if ONTAP chose
 	State        string // online, deleting, missing_backend, ...
-	InternalName string // what the array calls it
+	InternalName string // the volume's name on the array
 	Protocol     string // file or block
 	NFSPath      string // export path; empty for block volumes
-	NFSServer    string // recorded when it was made: a hint, the backend's address may have changed
-	MountOptions string // of the backend when it was made: they count where the class has none
-	ExportPolicy string // empty where Trident does not tell
+	NFSServer    string // recorded at creation: a hint, the backend's address may have changed
+	MountOptions string // of the backend at creation; used if the class has none
+	ExportPolicy string // empty if Trident does not report it
 
-	enforced bool // Trident says that only the nodes that have attached it may use it
+	enforced bool // Trident reports that only the nodes that have attached it may use it
 }
 
-// AttachedOnly says that the export policy of the volume admits only the nodes that have attached it, and
-// before the first of them nobody. Trident marks only those volumes that it made so: one of a release before 25.02
-// gets such a policy when it is detached, and without the mark until Trident starts again.
+// AttachedOnly reports whether the export policy of the volume admits only the nodes that have attached it, and before
+// the first of them nobody. Trident marks only volumes that it created so. A volume of a release before 25.02 gets such
+// a policy when it is detached, and the mark only when Trident restarts.
 func (v Volume) AttachedOnly(b Backend) bool {
 	switch {
 	case v.enforced || v.ExportPolicy == b.StoragePrefix+"empty":
 		return true
 	case b.Driver != DriverNAS || !b.AutoExportPolicy:
 		return false
-	default: // that of the volume, or of the backend
+	default: // the volume's own policy, or the backend's
 		return v.ExportPolicy == v.InternalName || strings.HasPrefix(v.ExportPolicy, "trident-")
 	}
 }
 
-// protocolBlock is that of SAN volumes.
+// protocolBlock is the protocol of SAN volumes.
 const protocolBlock = "block"
 
-// IsUsable says whether the state lets a volume be used, and why not.
+// IsUsable reports whether the state lets a volume be used, and why not.
 func (v Volume) IsUsable() (bool, string) {
 	switch v.State {
 	case "deleting", "upgrading", "missing_backend":
@@ -56,7 +56,7 @@ func (v Volume) IsUsable() (bool, string) {
 	}
 }
 
-// ReadVolume reads a TridentVolume. The error names the field that is not as it should be.
+// ReadVolume reads a TridentVolume. The error names the field that is wrong.
 func ReadVolume(u *unstructured.Unstructured) (Volume, error) {
 	r := &reader{obj: u}
 	v := Volume{
@@ -89,7 +89,7 @@ func ReadVolume(u *unstructured.Unstructured) (Volume, error) {
 	return v, r.err
 }
 
-// managedPool is the one pool of a backend on which ONTAP places the volumes.
+// managedPool is the only pool of a backend on which ONTAP places the volumes.
 const managedPool = "managed_storage_pool"
 
 const (
@@ -97,7 +97,7 @@ const (
 	maxHost = 253
 )
 
-// What ends up in an oranfstab must not be able to add lines to it.
+// These values go into an oranfstab and must not be able to add lines to it.
 var (
 	exportPath = regexp.MustCompile(`^/[^\s#:[:cntrl:]]*$`)                       //nolint:gochecknoglobals // a constant in all but name
 	hostName   = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`) //nolint:gochecknoglobals // a constant in all but name
@@ -110,26 +110,25 @@ func isHost(s string) bool {
 	return len(s) <= maxHost && hostName.MatchString(s)
 }
 
-// Backend is what Trident reports about a backend. Fields that Trident left out are empty.
+// Backend holds Trident's report about a backend. Fields that Trident left out are empty.
 type Backend struct {
 	Name, UUID    string
 	Online        *bool
 	State         string // online, offline, failed, deleting, unknown
 	StateReason   string
-	Suspended     bool // by its administrator: Trident makes no volume on it, and serves those that are there
+	Suspended     bool // by its administrator: Trident makes no volume on it, but serves existing ones
 	Driver        string
 	ManagementLIF string
 	SVM           string
 	DataLIF       string // the address that Trident mounts now
-	StoragePrefix string // of the names on the array
-	// AutoExportPolicy says that Trident writes the export rules of its volumes.
+	StoragePrefix string // prefix of the names on the array
+	// AutoExportPolicy is set if Trident writes the export rules of its volumes.
 	AutoExportPolicy bool
-	// Unplaceable is why ONTAP and not Trident chooses the aggregates of its volumes; empty where
-	// Trident does.
+	// Unplaceable explains why ONTAP and not Trident chooses the aggregates of its volumes; empty if Trident does.
 	Unplaceable string
 }
 
-// ReadBackend reads a TridentBackend. The error names the field that is not as it should be.
+// ReadBackend reads a TridentBackend. The error names the field that is wrong.
 func ReadBackend(u *unstructured.Unstructured) (Backend, error) {
 	r := &reader{obj: u}
 	b := Backend{
@@ -137,7 +136,7 @@ func ReadBackend(u *unstructured.Unstructured) (Backend, error) {
 		Online: r.flag("online"), State: r.optional("state"), StateReason: r.optional("stateReason"),
 		Suspended: r.optional("userState") == "suspended",
 	}
-	// The configuration stands under the name of its family of drivers.
+	// The key of the configuration names its family of drivers.
 	family := "ontap_config"
 	if config := r.object("config"); r.object("config", family) == nil && config != nil {
 		for _, key := range slices.Sorted(maps.Keys(config)) {
@@ -160,13 +159,13 @@ func ReadBackend(u *unstructured.Unstructured) (Backend, error) {
 	return b, r.err
 }
 
-// BackendNames are the name and the UUID of a TridentBackend, without reading the rest.
+// BackendNames returns the name and the UUID of a TridentBackend, without reading the rest.
 func BackendNames(u *unstructured.Unstructured) (name, uuid string) {
 	r := &reader{obj: u}
 	return r.optional("backendName"), r.optional("backendUUID")
 }
 
-// IsUsable says whether Trident can work with the backend, and why not.
+// IsUsable reports whether Trident can work with the backend, and why not.
 func (b Backend) IsUsable() (bool, string) {
 	down := b.State == "failed" || b.State == "offline" || b.State == "deleting" || b.Online != nil && !*b.Online
 	if !down {
@@ -183,7 +182,7 @@ func (b Backend) IsUsable() (bool, string) {
 	return false, why
 }
 
-// Unplaceable is that of a Backend.
+// Unplaceable returns the value of Backend.Unplaceable for a driver.
 func Unplaceable(driver string, disaggregated bool) string {
 	switch {
 	case driver == DriverFlexGroup:
@@ -195,8 +194,7 @@ func Unplaceable(driver string, disaggregated bool) string {
 	}
 }
 
-// Refusal says why volumes of a driver cannot be benchmarked over NFS; empty
-// where they can.
+// Refusal explains why volumes of a driver cannot be benchmarked over NFS; empty if they can.
 func Refusal(driver string) string {
 	switch {
 	case driver == "ontap-nas-economy":
@@ -209,8 +207,7 @@ func Refusal(driver string) string {
 	}
 }
 
-// BlockRefusal is Refusal for a volume that is a block device whatever its
-// driver is called.
+// BlockRefusal refuses a volume that is a block device, whatever the name of its driver.
 func (v Volume) BlockRefusal() string {
 	if v.Protocol != protocolBlock {
 		return ""
@@ -218,7 +215,7 @@ func (v Volume) BlockRefusal() string {
 	return fmt.Sprintf("volume %s is a block device and not NFS: use a class with backendType ontap-nas", v.Name)
 }
 
-// The phases of a TridentBackendConfig; one that Trident has not taken has none.
+// Phases of a TridentBackendConfig; empty until Trident has accepted it.
 const (
 	PhaseBound    = "Bound"
 	PhaseDeleting = "Deleting"
@@ -229,7 +226,7 @@ const (
 	operationFailed  = "Failed"
 )
 
-// BackendConfig is what Trident reports about a TridentBackendConfig.
+// BackendConfig holds Trident's report about a TridentBackendConfig.
 type BackendConfig struct {
 	Taken         bool // it has Trident's finalizer
 	Phase         string
@@ -237,22 +234,22 @@ type BackendConfig struct {
 	Message       string
 }
 
-// IsReady says that volumes can be made: a failed update keeps the phase Bound.
+// IsReady reports whether volumes can be made: a failed update keeps the phase Bound.
 func (c BackendConfig) IsReady() bool {
 	return c.Phase == PhaseBound && c.LastOperation == operationSuccess
 }
 
-// IsFailed says that Trident refused the configuration. It tries again.
+// IsFailed reports whether Trident refused the configuration. Trident tries again.
 func (c BackendConfig) IsFailed() bool { return c.LastOperation == operationFailed }
 
-// IsAnswered says that Trident has said something about the configuration.
+// IsAnswered reports whether Trident has reported anything about the configuration.
 func (c BackendConfig) IsAnswered() bool { return c.Phase != "" || c.LastOperation != "" }
 
-// IsWorkedOn says that Trident has taken the configuration and has not answered. Meanwhile it takes
-// no other, and makes no volume unless it runs with enableConcurrency.
+// IsWorkedOn reports whether Trident has accepted the configuration and has not answered. Meanwhile Trident accepts no
+// other, and makes no volume unless it runs with enableConcurrency.
 func (c BackendConfig) IsWorkedOn() bool { return c.Taken && !c.IsAnswered() }
 
-// ReadBackendConfig reads the status. The error names the field that is not as it should be.
+// ReadBackendConfig reads the status. The error names the field that is wrong.
 func ReadBackendConfig(u *unstructured.Unstructured) (BackendConfig, error) {
 	r := &reader{obj: u}
 	c := BackendConfig{
@@ -270,7 +267,7 @@ type reader struct {
 	err error
 }
 
-// fail says which field of which object is not as it should be.
+// fail records which field of which object is wrong.
 func (r *reader) fail(problem string, path ...string) {
 	if r.err == nil {
 		r.err = fmt.Errorf("%s %s/%s: %s %s", r.obj.GetKind(), r.obj.GetNamespace(), r.obj.GetName(),
@@ -278,8 +275,8 @@ func (r *reader) fail(problem string, path ...string) {
 	}
 }
 
-// field gives the value of a field; ok is false where there is none, or null, and where it
-// has another type, which is the problem.
+// field returns the value of a field. ok is false if the field is missing or null, or has another type; only the last
+// is a problem.
 func field[T any](r *reader, problem string, path ...string) (value T, ok bool) {
 	v, found, err := unstructured.NestedFieldNoCopy(r.obj.Object, path...)
 	switch {
@@ -293,7 +290,7 @@ func field[T any](r *reader, problem string, path ...string) (value T, ok bool) 
 	return value, ok
 }
 
-// optional gives a string; one that is not there, or null, is empty.
+// optional returns a string; "" if the field is missing or null.
 func (r *reader) optional(path ...string) string {
 	s, _ := field[string](r, "is not a string", path...)
 	return s
@@ -307,7 +304,7 @@ func (r *reader) required(path ...string) string {
 	return s
 }
 
-// flag gives a boolean; nil where there is none.
+// flag returns a boolean; nil if there is none.
 func (r *reader) flag(path ...string) *bool {
 	if b, ok := field[bool](r, "is not true or false", path...); ok {
 		return &b
@@ -321,7 +318,7 @@ func (r *reader) isTrue(path ...string) bool {
 	return v == true || v == "true"
 }
 
-// prefix reads a storage prefix. Trident keeps an empty object where none was given, and then takes its own.
+// prefix reads a storage prefix. Trident stores an empty object if none was given, and then uses its own.
 func (r *reader) prefix(path ...string) string {
 	v, _, _ := unstructured.NestedFieldNoCopy(r.obj.Object, path...)
 	if given, is := v.(string); is {
@@ -330,7 +327,7 @@ func (r *reader) prefix(path ...string) string {
 	return "trident_"
 }
 
-// object gives the members of an object; nil where there is none.
+// object returns the members of an object; nil if there is none.
 func (r *reader) object(path ...string) map[string]any {
 	m, _ := field[map[string]any](r, "is not an object", path...)
 	return m

@@ -8,8 +8,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// LosesRules is the release of a controller that may lose export rules when one of its backends changes: one
-// before 26.06.2 with enableConcurrency. It is empty for others, and where that is not known.
+// LosesRules returns the release of a controller that may lose export rules when one of its backends changes: a release
+// before 26.06.2 with enableConcurrency. It returns "" for others, and if the release is not known.
 func LosesRules(controller *appsv1.Deployment) string {
 	for _, c := range controller.Spec.Template.Spec.Containers {
 		m := release.FindStringSubmatch(c.Image)
@@ -28,5 +28,5 @@ func LosesRules(controller *appsv1.Deployment) string {
 	return ""
 }
 
-// release is the tag of an image of Trident.
+// release matches the tag of a Trident image.
 var release = regexp.MustCompile(`:((\d{2})\.(\d{2})\.(\d+))(?:[-@]|$)`) //nolint:gochecknoglobals // a constant in all but name

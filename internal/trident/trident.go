@@ -1,13 +1,11 @@
-// Package trident builds and reads the objects of NetApp Trident, without a
-// dependency on it: their CRDs have open schemas, so the API server checks
-// nothing and what is written here is what Trident gets.
+// Package trident builds and reads the objects of NetApp Trident without depending on its code. The CRDs have open
+// schemas, so the API server validates nothing and Trident gets exactly what this package writes.
 //
 //	PVC .spec.volumeName ─▶ PV .spec.csi.volumeHandle ─▶ TridentVolume of that name
 //	    .backendUUID ─▶ TridentBackend with that UUID
 //
-// A name on the array is read (config.internalName) and never derived: name
-// templates and imports change it. The functions are pure and safe for
-// concurrent use.
+// The package reads the name of a volume on the array (config.internalName) and never derives it: name templates and
+// imports change it. The functions are pure and safe for concurrent use.
 package trident
 
 import (
@@ -28,18 +26,18 @@ import (
 const (
 	// Driver is Trident's CSI driver and provisioner.
 	Driver = "csi.trident.netapp.io"
-	// DriverNAS serves NFS with a volume for each claim.
+	// DriverNAS serves NFS with one volume for each claim.
 	DriverNAS = "ontap-nas"
 	// DriverFlexGroup spreads each volume over all nodes.
 	DriverFlexGroup = "ontap-nas-flexgroup"
-	// Finalizer is what Trident holds its objects with.
+	// Finalizer is Trident's finalizer on its objects.
 	Finalizer = "trident.netapp.io"
-	// DefaultNamespace is where Trident is commonly installed.
+	// DefaultNamespace is the usual namespace of Trident.
 	DefaultNamespace = "trident"
-	// AnnotationPrefix is that of Trident's annotations of a claim.
+	// AnnotationPrefix is the prefix of Trident's annotations on a claim.
 	AnnotationPrefix = "trident.netapp.io/"
-	// ExportPolicyAnnotation of a claim names its export policy. Trident obeys it if the backend has
-	// one, too, and no automatic one.
+	// ExportPolicyAnnotation on a claim names its export policy. Trident uses it if the backend also has an export policy,
+	// and no automatic one.
 	ExportPolicyAnnotation = AnnotationPrefix + "exportPolicy"
 )
 
@@ -52,46 +50,46 @@ const (
 	ControllerContainer = "trident-main"
 )
 
-// VolumeName is how the TridentVolume and the PersistentVolume of a claim are called.
+// VolumeName returns the name of the TridentVolume and the PersistentVolume of a claim.
 func VolumeName(claim types.UID) string { return "pvc-" + string(claim) }
 
-// The kinds, all of them in Trident's own namespace.
+// Kinds of Trident; their objects are all in Trident's own namespace.
 const (
 	KindBackendConfig = "TridentBackendConfig"
 	KindBackend       = "TridentBackend"
 	KindVolume        = "TridentVolume"
 )
 
-// Kind is one of Trident's kinds with its group and version.
+// Kind returns one of Trident's kinds with its group and version.
 func Kind(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "trident.netapp.io", Version: "v1", Kind: kind}
 }
 
-// BackendSpec is what makes one ONTAP backend differ from another.
+// BackendSpec holds the fields in which ONTAP backends differ.
 type BackendSpec struct {
 	StorageDriverName string `json:"storageDriverName,omitempty"` // ontap-nas (the default) or ontap-nas-flexgroup
 	ManagementLIF     string `json:"managementLIF"`
-	DataLIF           string `json:"dataLIF,omitempty"` // empty: Trident picks one of the SVM's
+	DataLIF           string `json:"dataLIF,omitempty"` // empty: Trident picks a LIF of the SVM
 	SVM               string `json:"svm"`
 	// CredentialsSecretName is a Secret in Trident's namespace, with username and password.
 	CredentialsSecretName string `json:"credentialsSecretName"`
-	// CABundle has the certificates, as PEM, by which Trident verifies the array. Without
-	// it Trident verifies nothing.
+	// CABundle holds the CA certificates, as PEM, with which Trident verifies the array. Without it Trident verifies
+	// nothing.
 	CABundle string `json:"caBundle,omitempty"`
-	// ExportPolicy is that of the volumes. Empty: Trident admits the nodes that have attached a volume,
-	// and those of the cluster to a FlexGroup.
+	// ExportPolicy is the export policy of the volumes. Empty: Trident admits the nodes that have attached a volume, and
+	// the nodes of the cluster to a FlexGroup.
 	ExportPolicy string `json:"exportPolicy,omitempty"`
 }
 
-// DriverName is the driver of the backend, with the default in place of an empty one.
+// DriverName returns the driver of the backend; ontap-nas if none is set.
 func (s BackendSpec) DriverName() string { return cmp.Or(s.StorageDriverName, DriverNAS) }
 
-// NewBackendConfig is a TridentBackendConfig, whose spec is the backend
-// configuration itself. It works in Trident's namespace only.
+// NewBackendConfig returns a TridentBackendConfig, whose spec is the backend configuration itself. It works in
+// Trident's namespace only.
 //
-// The storage prefix stays Trident's: internal names are read, so nothing
-// depends on it. Snapshots are off, because a schedule that fires in a run, or
-// a .snapshot directory among the files, would be measured with it.
+// The storage prefix stays Trident's default: nothing depends on it, because internal names are read. Snapshots are
+// off, because a scheduled snapshot during a run, or a .snapshot directory among the files, would affect the
+// measurement.
 func NewBackendConfig(namespace, name string, labels map[string]string, s BackendSpec) *unstructured.Unstructured {
 	defaults := map[string]any{"snapshotDir": "false", "snapshotPolicy": "none", "spaceReserve": "none"}
 	spec := map[string]any{
@@ -124,7 +122,7 @@ func NewBackendConfig(namespace, name string, labels map[string]string, s Backen
 	return u
 }
 
-// Bracketed writes an IPv6 address as Trident wants it.
+// Bracketed puts an IPv6 address in brackets, as Trident requires.
 func Bracketed(address string) string {
 	if strings.Contains(address, ":") && !strings.HasPrefix(address, "[") && strings.Count(address, ":") > 1 {
 		return "[" + address + "]"
@@ -132,19 +130,19 @@ func Bracketed(address string) string {
 	return address
 }
 
-// Bare is the host of an address, without a scheme, brackets and a port.
+// Bare returns the host of an address, without a scheme, brackets and a port.
 func Bare(address string) string {
 	host, _ := hostPort(address)
 	return host
 }
 
-// Endpoint is the host and the port of an interface that speaks HTTPS.
+// Endpoint returns the host and port of an HTTPS interface.
 func Endpoint(address string) string {
 	host, port := hostPort(address)
 	return net.JoinHostPort(host, cmp.Or(port, "443"))
 }
 
-// hostPort divides an address, with or without a scheme, a path and a port.
+// hostPort splits an address, with or without a scheme, a path and a port.
 func hostPort(address string) (host, port string) {
 	if _, rest, has := strings.Cut(address, "://"); has {
 		address = rest
@@ -156,7 +154,7 @@ func hostPort(address string) (host, port string) {
 	return unbracketed(address), ""
 }
 
-// unbracketed is the way back from Bracketed, which leaves a port where it is.
+// unbracketed reverses Bracketed; it does not remove a port.
 func unbracketed(address string) string {
 	if inner, has := strings.CutSuffix(address, "]"); has {
 		return strings.TrimPrefix(inner, "[")
@@ -164,8 +162,7 @@ func unbracketed(address string) string {
 	return address
 }
 
-// NewClass is a StorageClass of one backend. Its mount options replace those of
-// the backend, they are not added to them.
+// NewClass returns a StorageClass for one backend. Its mount options replace those of the backend.
 func NewClass(
 	name string, labels map[string]string, backend, driver string, pools, mountOptions []string,
 ) *storagev1.StorageClass {
@@ -182,9 +179,9 @@ func NewClass(
 	}
 }
 
-// StoragePools writes the parameter that ties a class to a backend, and to some
-// of its pools: "backend:^aggr1$,^aggr2$". Trident takes both parts as regular
-// expressions and anchors the first only: a bare aggr1 would be aggr10, too.
+// StoragePools returns the parameter that ties a class to a backend, and to some of its pools:
+// "backend:^aggr1$,^aggr2$". Trident treats both parts as regular expressions and anchors only the first: a bare aggr1
+// would match aggr10, too.
 func StoragePools(backend string, pools []string) string {
 	var parts []string
 	for _, p := range pools {
@@ -196,13 +193,13 @@ func StoragePools(backend string, pools []string) string {
 	return regexp.QuoteMeta(backend) + ":" + strings.Join(parts, ",")
 }
 
-// NFSVersion is the version of NFS that mount options name, as in nfsvers=4.1;
-// empty where client and server negotiate it. Of several the last counts.
+// NFSVersion returns the NFS version in mount options, as in nfsvers=4.1; "" if client and server negotiate it. The
+// last of several counts.
 func NFSVersion(options []string) string {
 	version, minor := "", ""
 	for _, entry := range options {
 		for o := range strings.SplitSeq(entry, ",") {
-			o = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(o), "-o ")) // as on a command line
+			o = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(o), "-o ")) // as in a command line
 			key, value, _ := strings.Cut(o, "=")
 			switch {
 			case key == "nfsvers" || key == "vers":
@@ -220,11 +217,11 @@ func NFSVersion(options []string) string {
 	return version
 }
 
-// Negotiated says that mount options with this NFSVersion let client and server agree on one
-// that may be want: with 4 alone, on the minor version.
+// Negotiated reports whether mount options with this NFSVersion let client and server agree on a version that may be
+// want: with 4 alone, on the minor version.
 func Negotiated(version, want string) bool {
 	return version == "" || version == "4" && strings.HasPrefix(want, "4.")
 }
 
-// shortVersion is how mount.nfs also lets a version be named: v3, v4.1.
+// shortVersion matches another form of the version in mount.nfs: v3, v4.1.
 var shortVersion = regexp.MustCompile(`^v[0-9](\.[0-9])?$`) //nolint:gochecknoglobals // a constant in all but name

@@ -15,26 +15,24 @@ import (
 	"github.com/nfsbench/nfsbench/internal/matrix"
 )
 
-// The conditions of a step. Argo asks those of failure first, and among them
-// by the order of their keys, and the one that holds is in the step's message:
-// by that, retries tell the infrastructure from a result.
+// The conditions of a step. Argo evaluates the failure conditions first, in the order of their keys, and writes the
+// condition that holds into the step's message. From the message, retryable distinguishes an error of the
+// infrastructure from a result.
 const (
 	succeeded = "status.phase == Succeeded"
 	failed    = "status.failure == Infrastructure,status.phase in (Failed,Cancelled)"
 )
 
-// retryable is whether a step is tried again. What ended by status.phase is a
-// result; a benchmark that somebody deleted, or that the API server refuses, ends
-// the same the second time, and so does one that never ended. Everything else is
-// an error of the infrastructure: status.failure, an image of Argo's executor that
-// could not be pulled, its pod evicted or lost, an API server that was away.
+// retryable decides whether a step is tried again. A step that ended by status.phase is a result. A benchmark that
+// was deleted, that the API server rejects, or that never ended would end the same the second time. Everything else
+// is an error of the infrastructure: status.failure, an image of Argo's executor that could not be pulled, a pod that
+// was evicted or lost, an API server that was away.
 const retryable = `!(lastRetry.message matches ` +
 	`'status\\.phase|has been deleted|specified deadline|is invalid|orbidden')`
 
 const (
-	// queueSeconds is what a step waits beyond its benchmark's own timeout, which
-	// counts from the start of its pods: its turn on the storage, and provisioning.
-	// It only ends steps that no operator answers any more.
+	// queueSeconds is how long a step waits beyond its benchmark's own timeout, which counts from the start of its pods:
+	// for the storage, and for provisioning. It only ends steps for which no operator runs.
 	queueSeconds = 24 * 60 * 60
 
 	retryAfter    = "30s" // then twice as long each time
@@ -50,26 +48,24 @@ const (
 // (pkg/apis/workflow/v1alpha1).
 type object = map[string]any
 
-// put sets a field that has a value.
+// put sets a field, unless the value is zero.
 func put[T comparable](o object, field string, value T) {
 	if value != *new(T) {
 		o[field] = value
 	}
 }
 
-// spec is the workflow of one run: workflow is its name, and run that of the run,
-// either of which may be a variable of Argo's.
+// spec returns the workflow of one run. The name of the Workflow and the name of the run may be variables of Argo.
 func (in Input) spec(workflow, run string) object {
 	s := in.Suite
 	out := object{
 		"entrypoint":         entrypoint,
 		"serviceAccountName": serviceAccount(s),
 		"archiveLogs":        false,
-		// No parallelism: steps are one after the other as it is, and with it Argo
-		// counts pods that have just ended, too.
+		// No parallelism: the steps run one after the other anyway, and with parallelism Argo also counts pods that have
+		// just ended.
 		//
-		// A pod that succeeded says no more than its benchmark does. Those that
-		// failed stay with their logs, until the Workflow goes.
+		// A succeeded pod adds nothing to its benchmark. Failed pods stay with their logs until the Workflow is deleted.
 		"podGC":        object{"strategy": "OnPodSuccess"},
 		"podSpecPatch": podSpecPatch(),
 		"podMetadata":  object{"labels": labels(s)},
@@ -104,7 +100,7 @@ func (in Input) spec(workflow, run string) object {
 	return out
 }
 
-// step is the i-th benchmark of the order.
+// step returns the step of the i-th benchmark of the order.
 func (in Input) step(i int, slot matrix.Slot) object {
 	r := strconv.Itoa(int(slot.Repetition))
 	out := object{
@@ -121,10 +117,10 @@ func (in Input) step(i int, slot matrix.Slot) object {
 	return out
 }
 
-// templateName is short, for each step and each node of the status repeat it.
+// templateName returns a short name, because each step and each node of the status repeats it.
 func templateName(cell int) string { return fmt.Sprintf("cell-%03d", cell) }
 
-// cell is the template of the benchmarks of one cell.
+// cell returns the template of the benchmarks of one cell.
 func (in Input) cell(i int, workflow, run string) object {
 	c := in.Matrix.Cells[i]
 	_, timeout := c.Durations()
@@ -148,8 +144,7 @@ func (in Input) cell(i int, workflow, run string) object {
 	}
 }
 
-// manifest is the benchmark of a cell, with variables for what differs between
-// its repetitions.
+// manifest returns the benchmark of a cell, with variables for what differs between its repetitions.
 func (in Input) manifest(c matrix.Cell, workflow, run string) string {
 	s := in.Suite
 	r, attempt := "{{inputs.parameters."+repetition+"}}", "{{retries}}"
@@ -166,7 +161,7 @@ func (in Input) manifest(c matrix.Cell, workflow, run string) string {
 		v1alpha1.LabelPosition:   "{{inputs.parameters." + position + "}}",
 		v1alpha1.LabelAttempt:    attempt,
 	})
-	// Neither fails: types of the API have JSON, and the rest are strings.
+	// Neither call fails: types of the API marshal to JSON, and the rest are strings.
 	written := c.Written
 	if written == nil {
 		written, _ = json.Marshal(c.Spec)
@@ -185,13 +180,13 @@ func (in Input) manifest(c matrix.Cell, workflow, run string) string {
 	return string(out)
 }
 
-// lookEvery is how often Argo's executor looks whether a benchmark is over, 5 s if
-// nobody says: of 256 short ones that would be ten minutes.
+// lookEvery is how often Argo's executor polls a benchmark. Argo's default is 5 s, which would add ten minutes to 256
+// short benchmarks.
 const lookEvery = "2s"
 
-// podSpecPatch holds the pods of Argo's executor, with the security context of their
-// workflow, to the restricted Pod Security Standard, whatever its configuration says, and to
-// what creating and polling one object takes. They have two containers: init and main.
+// podSpecPatch restricts the pods of Argo's executor, together with the security context of their workflow, to the
+// restricted Pod Security Standard, whatever Argo's configuration says, and to the resources for creating and polling
+// one object. The pods have two containers: init and main.
 func podSpecPatch() string {
 	container := func(name string) object {
 		return object{

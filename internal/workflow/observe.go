@@ -11,9 +11,8 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
-// Patch is what brings a Workflow that exists in line with spec.suspend and
-// spec.shutdown; nil when it is, when it has finished, or where there is none. It is a JSON merge
-// patch. A run that was stopped cannot go on.
+// Patch returns a JSON merge patch that brings an existing Workflow in line with spec.suspend and spec.shutdown. It
+// returns nil if the Workflow needs no change, has finished or does not exist. A run that was stopped cannot go on.
 func Patch(s *v1alpha1.NFSBenchmarkSuite, wf *unstructured.Unstructured) []byte {
 	if wf == nil || Observe(wf).IsFinished {
 		return nil
@@ -25,7 +24,7 @@ func Patch(s *v1alpha1.NFSBenchmarkSuite, wf *unstructured.Unstructured) []byte 
 		change["shutdown"] = string(s.Spec.Shutdown)
 		stopped = string(s.Spec.Shutdown)
 	}
-	// Argo looks at nothing of a suspended Workflow, and so would not stop it.
+	// Argo ignores a suspended Workflow, and so would not stop it.
 	if want := s.Spec.Suspend && stopped == ""; want != suspended {
 		change["suspend"] = nil
 		if want {
@@ -47,7 +46,7 @@ type State struct {
 	IsFinished bool
 }
 
-// Observe reads a Workflow; nothing of one that is nil.
+// Observe returns the state of a Workflow; an empty state if wf is nil.
 func Observe(wf *unstructured.Unstructured) State {
 	if wf == nil {
 		return State{}
@@ -59,7 +58,7 @@ func Observe(wf *unstructured.Unstructured) State {
 	return out
 }
 
-// LastScheduled is when a CronWorkflow last started a run; nil before the first.
+// LastScheduled returns when a CronWorkflow last started a run; nil before the first.
 func LastScheduled(cron *unstructured.Unstructured) *metav1.Time {
 	if cron == nil {
 		return nil
@@ -67,7 +66,7 @@ func LastScheduled(cron *unstructured.Unstructured) *metav1.Time {
 	return timeOf(cron, "status", "lastScheduledTime")
 }
 
-// timeOf reads a time; nil where there is none.
+// timeOf reads a time; nil if there is none.
 func timeOf(u *unstructured.Unstructured, fields ...string) *metav1.Time {
 	text, _, _ := unstructured.NestedString(u.Object, fields...)
 	at, err := time.Parse(time.RFC3339, text)

@@ -1,6 +1,5 @@
-// Package workflow compiles a suite into what Argo Workflows runs: a Workflow, or
-// a CronWorkflow, and the rights of its pods. It is pure, and knows of Argo no more
-// than the fields that it writes and reads.
+// Package workflow compiles a suite into objects of Argo Workflows: a Workflow, or a CronWorkflow, and the rights of
+// its pods. It is pure, and knows only those fields of Argo that it writes and reads.
 //
 // The entrypoint is a list of steps, one for each benchmark, in the order of the
 // matrix; each waits for the one before. A step calls the template of its cell,
@@ -40,7 +39,7 @@ var (
 	CronWorkflow = schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "CronWorkflow"}
 )
 
-// The annotations of a Workflow: how its order came about.
+// The annotations of a Workflow that explain its order.
 const (
 	AnnotationSeed  = "nfsbench.io/seed"
 	AnnotationOrder = "nfsbench.io/order"
@@ -52,7 +51,7 @@ type Key struct {
 	Repetition int32
 }
 
-// Input is what a suite compiles from.
+// Input holds a suite, its matrix, and the state of its run.
 type Input struct {
 	Suite  *v1alpha1.NFSBenchmarkSuite
 	Matrix matrix.Matrix
@@ -60,15 +59,14 @@ type Input struct {
 	// A CronWorkflow needs neither: each of its workflows is a run.
 	Run     string
 	Attempt int32
-	// Done is what an earlier attempt finished: it is left out.
+	// Done holds the benchmarks that earlier attempts finished. The Workflow leaves them out.
 	Done map[Key]bool
-	// FirstAttempt of the benchmarks of a resubmission, so that their names are
-	// new: more than any attempt before.
+	// FirstAttempt numbers the first attempts of a resubmission. It is larger than all earlier attempts, so that the
+	// names of the benchmarks are new.
 	FirstAttempt int32
 }
 
-// Name is the name of the Workflow: that of the run, with the number of the
-// submission from the second on.
+// Name returns the name of the Workflow: the name of the run, from the second submission on with its number.
 func (in Input) Name() string {
 	if in.Attempt == 0 {
 		return in.Run
@@ -129,14 +127,14 @@ func (in Input) object(kind schema.GroupVersionKind, name string, spec object) *
 // (MAX_WORKFLOW_SIZE), and ends the run when it grows beyond that.
 const (
 	maxStoredBytes = 960_000 // of 1 048 576: the rest is for retries and messages
-	// statusBytes is a benchmark in the status: three packed nodes, and an entry in
+	// statusBytes is the size of a benchmark in the status: three packed nodes, and an entry in
 	// taskResultsCompletionStatus.
 	statusBytes = 215
 )
 
-// CheckSize says, as an error, when Argo Workflows could not hold a run of the suite.
+// CheckSize returns an error if Argo Workflows could not hold a run of the suite.
 func CheckSize(s *v1alpha1.NFSBenchmarkSuite, m matrix.Matrix) error {
-	// The longest names: those of a run that is resubmitted for the tenth time.
+	// Use the longest names: those of the tenth submission of a run.
 	wf := NewWorkflow(Input{Suite: s, Matrix: m, Run: s.Name + "-00000000", Attempt: 9, FirstAttempt: 100})
 	data, _ := json.Marshal(wf.Object) // it was made of JSON
 	if n := len(data) + statusBytes*len(m.Sequence); n > maxStoredBytes {
@@ -147,7 +145,7 @@ func CheckSize(s *v1alpha1.NFSBenchmarkSuite, m matrix.Matrix) error {
 	return nil
 }
 
-// labels are those of everything that belongs to a suite.
+// labels returns the labels of everything that belongs to a suite.
 func labels(s *v1alpha1.NFSBenchmarkSuite) map[string]string {
 	return map[string]string{
 		manifest.LabelManagedBy: manifest.ManagedBy,
@@ -167,14 +165,14 @@ func (in Input) annotations() map[string]string {
 	}
 }
 
-// Owner makes everything of a suite go when the suite goes.
+// Owner returns the owner reference that deletes an object together with its suite.
 func Owner(s *v1alpha1.NFSBenchmarkSuite) metav1.OwnerReference {
 	return *metav1.NewControllerRef(s, v1alpha1.GroupVersion.WithKind("NFSBenchmarkSuite"))
 }
 
-// Access is the ServiceAccount, the Role and the RoleBinding of the workflow's
-// pods; nothing when the suite names an account of its own. What they may do is
-// what a step does: create a benchmark and watch it, and tell Argo how it went.
+// Access returns the ServiceAccount, the Role and the RoleBinding of the workflow's pods; nil if the suite names an
+// account of its own. The pods may do what a step needs: create a benchmark and watch it, and report the result to
+// Argo.
 func Access(s *v1alpha1.NFSBenchmarkSuite) []client.Object {
 	if s.Spec.ServiceAccountName != "" {
 		return nil
@@ -189,7 +187,7 @@ func Access(s *v1alpha1.NFSBenchmarkSuite) []client.Object {
 		},
 		may(v1alpha1.GroupVersion.Group, "nfsbenchmarks", "create", "get", "list", "patch", "watch"),
 		may(Workflow.Group, "workflowtaskresults", "create", "patch"),
-		// An owner reference that blocks the owner's deletion needs it where the API server enforces that.
+		// The API server may require it for an owner reference that blocks the owner's deletion.
 		may(Workflow.Group, "workflows/finalizers", "update"))
 	return []client.Object{account, role, binding}
 }

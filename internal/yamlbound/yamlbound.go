@@ -1,16 +1,16 @@
-// Package yamlbound reads YAML that strangers wrote. In YAML a few bytes, *a, can stand for
-// a long text elsewhere in the file, and conversion to JSON writes it out each time: 41 KB
-// of YAML made 140 MB of JSON, for which the program allocated 1.2 GB.
+// Package yamlbound reads YAML from untrusted sources. In YAML an alias of a few bytes, *a, can stand for a long text
+// elsewhere in the file, and the conversion to JSON writes out the text each time: 41 KB of YAML made 140 MB of JSON,
+// for which the program allocated 1.2 GB.
 package yamlbound
 
 import (
 	"fmt"
 
-	goyaml "go.yaml.in/yaml/v2" // what package yaml reads with
+	goyaml "go.yaml.in/yaml/v2" // the parser of package yaml
 	"sigs.k8s.io/yaml"
 )
 
-// UnmarshalStrict is yaml.UnmarshalStrict for a text that has at most limit bytes, also
+// UnmarshalStrict decodes as yaml.UnmarshalStrict does. It rejects a text that has more than limit bytes, as it is or
 // with its aliases written out.
 func UnmarshalStrict(data []byte, limit int, into any) error {
 	if len(data) > limit {
@@ -27,7 +27,7 @@ func UnmarshalStrict(data []byte, limit int, into any) error {
 	return yaml.UnmarshalStrict(data, into)
 }
 
-// without subtracts what the shortest text of a value needs from left. It stops below zero.
+// without subtracts the length of the shortest text of a value from left. It stops below zero.
 func without(left int, v any) int {
 	left--
 	switch v := v.(type) {

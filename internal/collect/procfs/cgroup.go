@@ -11,22 +11,20 @@ import (
 	"strings"
 )
 
-// Where control groups are mounted, from the root.
+// cgroupMount is the mount point of control groups, relative to the root.
 const cgroupMount = "sys/fs/cgroup"
 
-// Cgroup is the control group of the process that reads, version 1 or 2. In a
-// container that is the container's own; the groups of its neighbours and of
-// the pod can not be seen.
+// Cgroup is the control group of this process, version 1 or 2. In a container it is the container's own
+// group; the groups of its neighbours and of the pod are not visible.
 type Cgroup struct {
 	reader Reader
 	v2     bool
-	// The directories of the controllers, innermost first; limits hold for all
-	// groups up to the root.
+	// The directories of the controllers, innermost first; all groups up to the root have limits.
 	cpu, usage, memory []string
 }
 
-// Cgroup finds the control group of the process. It is an error when there is
-// none that could be accounted: the process is in the root group.
+// Cgroup finds the control group of the process. It returns an error if the process is in the root group,
+// which has no accounting.
 func (r Reader) Cgroup() (Cgroup, error) {
 	paths, err := parseFile(r, "proc/self/cgroup", parseCgroupPaths)
 	if err != nil {
@@ -51,8 +49,8 @@ func (r Reader) Cgroup() (Cgroup, error) {
 	return g, nil
 }
 
-// controller returns the directories of a version 1 controller, which may be
-// mounted under its own name or with others.
+// controller returns the directories of a version 1 controller, which may be mounted alone or together with
+// others.
 func (r Reader) controller(paths map[string]string, name, file string) []string {
 	for _, dir := range []string{name, "cpu,cpuacct", "cpuacct,cpu"} {
 		if dirs := r.ancestors(path.Join(cgroupMount, dir), paths[name], file); len(dirs) > 0 {
@@ -62,11 +60,10 @@ func (r Reader) controller(paths map[string]string, name, file string) []string 
 	return nil
 }
 
-// ancestors lists own and the groups above it that have the file. Inside a
-// container the path of the group may be that of the machine, which is not
-// there: then only the root of the mount is left, which is the group itself.
-// The root of all groups of version 1, which is the whole machine, is left out;
-// it alone has a release_agent.
+// ancestors returns own and the groups above it that have the file. Inside a container the path of the group
+// may be the machine's path, which does not exist there: then only the root of the mount remains, which is
+// the group itself. It omits the root of all groups of version 1, which is the whole machine; only this root
+// has a release_agent.
 func (r Reader) ancestors(mount, own, file string) []string {
 	var dirs []string
 	for at := path.Clean("/" + own); ; at = path.Dir(at) {
@@ -85,8 +82,7 @@ func (r Reader) exists(name string) bool {
 	return err == nil
 }
 
-// parseCgroupPaths reads /proc/self/cgroup: the path by controller, the empty
-// controller being version 2.
+// parseCgroupPaths parses /proc/self/cgroup: the path by controller. The empty controller is version 2.
 func parseCgroupPaths(in io.Reader) (paths map[string]string, err error) {
 	paths = map[string]string{}
 	for _, text := range lines(in, &err) {
@@ -101,8 +97,8 @@ func parseCgroupPaths(in io.Reader) (paths map[string]string, err error) {
 	return paths, err
 }
 
-// CPU reads the microseconds of CPU time that the group used, and those for which it was
-// held back by its limit. Nil is unknown.
+// CPU returns the CPU time, in microseconds, that the group used, and the time for which its limit throttled
+// it. Nil = unknown.
 func (g Cgroup) CPU() (used, throttled *int64) {
 	if g.v2 {
 		return g.stat("usage_usec", 1), g.stat("throttled_usec", 1)
@@ -115,7 +111,7 @@ func (g Cgroup) CPU() (used, throttled *int64) {
 	return used, g.stat("throttled_time", 1000)
 }
 
-// stat reads a key of cpu.stat of the innermost group.
+// stat returns a key of cpu.stat of the innermost group, divided by divisor.
 func (g Cgroup) stat(key string, divisor int64) *int64 {
 	if len(g.cpu) == 0 {
 		return nil
@@ -127,8 +123,7 @@ func (g Cgroup) stat(key string, divisor int64) *int64 {
 	return new(value / divisor)
 }
 
-// CPULimit returns how many CPUs the group and those above it may use, nil if
-// nothing limits them.
+// CPULimit returns how many CPUs the group and the groups above it may use, nil without a limit.
 func (g Cgroup) CPULimit() *float64 {
 	limits := make([]float64, 0, len(g.cpu))
 	for _, dir := range g.cpu {
@@ -152,7 +147,7 @@ func (g Cgroup) quota(dir string) (float64, bool) {
 		}
 		quota, period = fields[0], fields[1]
 	} else {
-		// Unreadable files leave empty words, which do not parse below.
+		// Unreadable files give empty words, which do not parse below.
 		quota, _ = g.reader.readWord(path.Join(dir, "cpu.cfs_quota_us"))
 		period, _ = g.reader.readWord(path.Join(dir, "cpu.cfs_period_us"))
 	}
@@ -164,8 +159,7 @@ func (g Cgroup) quota(dir string) (float64, bool) {
 	return float64(q) / float64(p), true
 }
 
-// MemoryLimitBytes returns the smallest memory limit of the group and those
-// above it, 0 if there is none.
+// MemoryLimitBytes returns the smallest memory limit of the group and the groups above it, 0 without a limit.
 func (g Cgroup) MemoryLimitBytes() int64 {
 	file := "memory.limit_in_bytes"
 	if g.v2 {

@@ -17,14 +17,15 @@ type Mount struct {
 	Point   string
 	Type    string // nfs, nfs4, ext4...
 	Source  string
-	Device  string   // major:minor; mounts of one file system, which share its counters, have the same
+	Device  string   // major:minor; mounts of one file system share its counters and have the same device
 	Options []string // of the mount and of its file system, in effect, without duplicates
 }
 
 // IsNFS reports whether the kernel's NFS client serves the mount.
 func (m Mount) IsNFS() bool { return m.Type == "nfs" || m.Type == "nfs4" }
 
-// Facts are those that the mount and its options tell. A size that is no number is 0, which is unknown.
+// Facts returns the facts from the mount and its options. A size that is not a number is 0, which means
+// unknown.
 func (m Mount) Facts() runfile.MountFacts {
 	f := runfile.MountFacts{FilesystemType: m.Type, Source: m.Source, Options: m.Options}
 	for _, o := range m.Options {
@@ -73,8 +74,8 @@ func ParseMountInfo(in io.Reader) (mounts []Mount, err error) {
 	return mounts, err
 }
 
-// MountOf returns the mount that holds path: the one with the longest mount
-// point that contains it, and of those mounted over each other the last.
+// MountOf returns the mount that holds path: the one with the longest mount point that contains path. Of
+// several mounts on the same mount point it returns the last.
 func MountOf(mounts []Mount, path string) (best Mount, found bool) {
 	for _, m := range mounts {
 		rest, below := strings.CutPrefix(path, strings.TrimSuffix(m.Point, "/"))
@@ -85,7 +86,7 @@ func MountOf(mounts []Mount, path string) (best Mount, found bool) {
 	return best, found
 }
 
-// unescape undoes the \ooo with which the kernel writes blanks and backslashes.
+// unescape decodes the \ooo with which the kernel writes blanks and backslashes.
 func unescape(word string) string {
 	var out strings.Builder
 	before, after, found := strings.Cut(word, `\`)
@@ -111,17 +112,17 @@ type NFSMount struct {
 	Counters runfile.MountCounters
 }
 
-// The columns of the lines that are read, after their first word.
+// Columns after the first word of a line.
 const (
 	eventColumns  = 27 // the last two are pNFS reads and writes; older kernels have fewer
-	byteColumns   = 6  // and two of pages, which say nothing new
+	byteColumns   = 6  // followed by two of pages, which add nothing
 	perOpColumns  = 4  // operations, transmissions, major timeouts, bytes sent...
 	tcpSendsAt    = 6  // xprt: tcp port bind connects connect-time idle sends receives...
 	tcpReceivesAt = 7
 )
 
-// ParseMountStats reads /proc/self/mountstats of the versions 1.0 and 1.1 and
-// returns the NFS mounts in their order.
+// ParseMountStats parses /proc/self/mountstats of the versions 1.0 and 1.1, and returns the NFS mounts in
+// their order.
 func ParseMountStats(in io.Reader) (mounts []NFSMount, err error) {
 	var add func(c *runfile.MountCounters, name string, columns []string) error // nil: not the lines of an NFS mount
 	for line, text := range lines(in, &err) {
@@ -151,8 +152,8 @@ func ParseMountStats(in io.Reader) (mounts []NFSMount, err error) {
 	return mounts, err
 }
 
-// startMount reads "device S:/p mounted on /mp with fstype nfs statvers=1.1". It
-// returns nil for what is not NFS.
+// startMount parses "device S:/p mounted on /mp with fstype nfs statvers=1.1". It returns nil for other file
+// systems.
 func startMount(fields []string) (*NFSMount, error) {
 	if len(fields) < 8 || fields[7] != "nfs" && fields[7] != "nfs4" {
 		return nil, nil
@@ -164,7 +165,7 @@ func startMount(fields []string) (*NFSMount, error) {
 	return &m, nil
 }
 
-// addStatistics reads a line of the whole mount.
+// addStatistics parses a line about the whole mount.
 func addStatistics(c *runfile.MountCounters, name string, columns []string) error {
 	var (
 		v   []int64
@@ -177,12 +178,12 @@ func addStatistics(c *runfile.MountCounters, name string, columns []string) erro
 			c.DirectReadBytes, c.DirectWriteBytes = v[2], v[3]
 			c.ServerReadBytes, c.ServerWriteBytes = v[4], v[5]
 		}
-	case name == "events:" && len(columns) >= eventColumns: // else a kernel without pNFS
+	case name == "events:" && len(columns) >= eventColumns: // otherwise a kernel without pNFS
 		if v, err = counters(columns[eventColumns-2:], 2); err == nil {
 			c.PNFSReads, c.PNFSWrites = v[0], v[1]
 		}
-	// One connection. RDMA lines have the columns of TCP where we look; UDP and local
-	// ones carry no benchmark.
+	// One connection. RDMA lines have the same columns as TCP lines here; UDP and local connections carry no
+	// benchmark.
 	case name == "xprt:" && len(columns) > 0 && (columns[0] == "tcp" || columns[0] == "rdma"):
 		if len(columns) <= tcpReceivesAt {
 			return errors.New("xprt: has too few columns")
@@ -197,7 +198,7 @@ func addStatistics(c *runfile.MountCounters, name string, columns []string) erro
 	return nil
 }
 
-// addOperation reads "READ: operations transmissions ...", and leaves out what the mount never did.
+// addOperation parses "READ: operations transmissions ...". It omits operations that the mount never did.
 func addOperation(c *runfile.MountCounters, name string, columns []string) error {
 	name, ok := strings.CutSuffix(name, ":")
 	if !ok {
@@ -209,7 +210,7 @@ func addOperation(c *runfile.MountCounters, name string, columns []string) error
 			c.Operations = append(c.Operations, runfile.OperationCounters{Name: name, Operations: v[0], Transmissions: v[1]})
 		}
 		switch name {
-		case "READ", "READ_PLUS": // with NFSv4.2 some kernels send the latter
+		case "READ", "READ_PLUS": // with NFSv4.2 some kernels send READ_PLUS
 			err = grow(&c.ReadOps, v[0])
 		case "WRITE":
 			c.WriteOps = v[0]
@@ -221,7 +222,7 @@ func addOperation(c *runfile.MountCounters, name string, columns []string) error
 	return nil
 }
 
-// grow adds n to a counter, which stays in 63 bits.
+// grow adds n to a counter. It returns an error if the sum exceeds 63 bits.
 func grow(counter *int64, n int64) error {
 	if *counter > math.MaxInt64-n {
 		return errNegative
@@ -246,8 +247,7 @@ func counters(columns []string, n int) ([]int64, error) {
 	return values, nil
 }
 
-// NFSMountAt returns the counters of the mount at point. Of mounts over each
-// other it is the last.
+// NFSMountAt returns the counters of the mount at point. Of several mounts on point it returns the last.
 func NFSMountAt(mounts []NFSMount, point string) (NFSMount, bool) {
 	for _, m := range slices.Backward(mounts) {
 		if m.Point == point {

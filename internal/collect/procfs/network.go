@@ -16,17 +16,15 @@ import (
 
 const (
 	netClass = "sys/class/net"
-	// maxStacked bounds how deep interfaces may stand on each other: VLAN on
-	// bond on NIC is two.
+	// maxStacked bounds the depth of stacked interfaces: VLAN on bond on NIC is two.
 	maxStacked = 4
 )
 
 // Interface returns the facts of one interface.
 //
-// An interface is virtual unless hardware carries it: it has a device link
-// itself, or it stands only on interfaces that have one (a bond, a VLAN). The
-// speed of a virtual interface is left out, because drivers such as veth give
-// a constant that says nothing of a link.
+// An interface is virtual unless hardware carries it: it has a device link itself, or it stands only on
+// interfaces that have one (a bond, a VLAN). Interface omits the speed of a virtual interface, because
+// drivers such as veth report a constant that says nothing about a link.
 func (r Reader) Interface(name string) runfile.Interface {
 	facts := runfile.Interface{Name: name, Virtual: !r.hasHardware(name, maxStacked)}
 	if mtu, err := r.readCounter(path.Join(netClass, name, "mtu")); err == nil && mtu < 1<<31 {
@@ -35,9 +33,9 @@ func (r Reader) Interface(name string) runfile.Interface {
 	if facts.Virtual {
 		return facts
 	}
-	// Megabits per second. -1, 0 and an error mean that the driver does not know: the
-	// link is down, or it is a virtio NIC. Some drivers write an unsigned -1, which does
-	// not fit 32 bits. A file that cannot be read leaves an empty word, which is no number.
+	// Megabits per second. -1, 0 and an error mean that the driver does not know the speed: the link is down, or
+	// it is a virtio NIC. Some drivers write an unsigned -1, which does not fit 32 bits. A file that cannot be
+	// read gives an empty word, which is not a number.
 	word, _ := r.readWord(path.Join(netClass, name, "speed"))
 	if megabits, err := strconv.ParseInt(word, 10, 32); err == nil && megabits > 0 {
 		facts.SpeedBitsPerSecond = new(megabits * 1_000_000)
@@ -70,8 +68,8 @@ func (r Reader) hasHardware(name string, depth int) bool {
 	return found
 }
 
-// Interfaces returns the facts and addresses of the interfaces of the network
-// namespace that are up, without the loopback.
+// Interfaces returns the facts and addresses of the interfaces of the network namespace that are up, except
+// the loopback.
 func (r Reader) Interfaces() ([]runfile.Interface, error) {
 	all, err := net.Interfaces()
 	if err != nil {
@@ -104,14 +102,14 @@ const (
 	columnSentBytes     = 8
 )
 
-// ParseNetDev reads /proc/net/dev and leaves out the loopback.
+// ParseNetDev parses /proc/net/dev and omits the loopback.
 func ParseNetDev(in io.Reader) (reads []runfile.InterfaceRead, err error) {
 	for line, text := range lines(in, &err) {
-		// The two lines of headings are the ones with a bar.
+		// Only the two heading lines have a bar.
 		if strings.Contains(text, "|") {
 			continue
 		}
-		// The last colon ends the name: an alias (eth0:1) has one in it.
+		// The last colon ends the name, because an alias (eth0:1) contains one.
 		at := strings.LastIndex(text, ":")
 		if at < 0 {
 			return nil, fmt.Errorf("line %d has no interface name", line)
@@ -137,8 +135,8 @@ func ParseNetDev(in io.Reader) (reads []runfile.InterfaceRead, err error) {
 	return reads, err
 }
 
-// protocolCounter reads a file of /proc/net where a line of names and a line of
-// values share the protocol as their prefix.
+// protocolCounter reads a counter from a file of /proc/net in which a line of names and a line of values have
+// the protocol as their prefix.
 func (r Reader) protocolCounter(path, protocol, name string) (int64, error) {
 	return parseFile(r, path, func(in io.Reader) (_ int64, err error) {
 		var names []string

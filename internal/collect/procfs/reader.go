@@ -1,9 +1,9 @@
 // Package procfs reads what Linux reports about CPUs, network and NFS mounts under
 // /proc and /sys.
 //
-// The parsers take an io.Reader and the Reader takes the root of a file tree,
-// so tests feed both with fixtures. What the system does not say is an error
-// or nil, never zero. Counters that do not fit an int64 are refused.
+// The parsers take an io.Reader and the Reader takes the root of a file tree, so that tests can use fixtures.
+// A value that the system does not report is an error or nil, never zero. The parsers refuse counters that do
+// not fit an int64.
 //
 // github.com/prometheus/procfs v0.21.1 reads the same files and is not used. It
 // panics on a short line of net/dev and on an RDMA transport with more columns
@@ -30,15 +30,13 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// maxLineBytes bounds one line of any file read here. The longest real lines
-// are mount options of a few KiB.
+// maxLineBytes bounds one line of any file. The longest real lines are mount options of a few KiB.
 const maxLineBytes = 1 << 20
 
-// maxWordBytes bounds a file that has one word; those of the kernel have a page at most.
+// maxWordBytes bounds a file with one word; such a file of the kernel has at most one page.
 const maxWordBytes = 4 << 10
 
-// Reader reads the files of one machine. It keeps no state and may be used
-// from several goroutines.
+// Reader reads the files of one machine. It keeps no state and is safe for concurrent use.
 type Reader struct {
 	Root fs.FS // of the machine: holds proc and sys
 }
@@ -46,45 +44,44 @@ type Reader struct {
 // Host returns a Reader of the machine that the process runs on.
 func Host() Reader { return Reader{Root: os.DirFS("/")} }
 
-// CPU reads the CPU time of the whole machine. In a pod that is the node.
+// CPU returns the CPU time of the whole machine. In a pod that is the node.
 func (r Reader) CPU() (CPU, error) { return parseFile(r, "proc/stat", ParseCPU) }
 
-// InterfaceCounters reads the byte counters of every interface of the network
-// namespace, without the loopback.
+// InterfaceCounters returns the byte counters of every interface of the network namespace, except the
+// loopback.
 func (r Reader) InterfaceCounters() ([]runfile.InterfaceRead, error) {
 	return parseFile(r, "proc/net/dev", ParseNetDev)
 }
 
-// RetransmittedSegments reads the TCP segments sent again in the network
-// namespace, of all connections.
+// RetransmittedSegments returns the number of retransmitted TCP segments of all connections of the network
+// namespace.
 func (r Reader) RetransmittedSegments() (int64, error) {
 	return r.protocolCounter("proc/net/snmp", "Tcp", "RetransSegs")
 }
 
-// OutOfOrderSegments reads the TCP segments that arrived out of order in the
-// network namespace, of all connections: segments that were queued because one that
-// was sent earlier had not arrived. See Documentation/networking/snmp_counter.rst of Linux.
+// OutOfOrderSegments returns the number of TCP segments that arrived out of order, of all connections of the
+// network namespace: segments that were queued because one that was sent earlier had not arrived. See
+// Documentation/networking/snmp_counter.rst of Linux.
 func (r Reader) OutOfOrderSegments() (int64, error) {
 	return r.protocolCounter("proc/net/netstat", "TcpExt", "TCPOFOQueue")
 }
 
-// NFSMounts reads the counters of every NFS mount of the mount namespace.
+// NFSMounts returns the counters of every NFS mount of the mount namespace.
 func (r Reader) NFSMounts() ([]NFSMount, error) {
 	return parseFile(r, "proc/self/mountstats", ParseMountStats)
 }
 
-// Mounts reads the mounts of the mount namespace, in the order in which they
-// were made.
+// Mounts returns the mounts of the mount namespace, in the order in which they were made.
 func (r Reader) Mounts() ([]Mount, error) {
 	return parseFile(r, "proc/self/mountinfo", ParseMountInfo)
 }
 
-// KernelRelease reads what "uname -r" prints.
+// KernelRelease returns the output of "uname -r".
 func (r Reader) KernelRelease() (string, error) {
 	return r.readWord("proc/sys/kernel/osrelease")
 }
 
-// MemoryBytes reads how much memory the machine has.
+// MemoryBytes returns the memory of the machine.
 func (r Reader) MemoryBytes() (int64, error) {
 	kib, err := r.valueOf("proc/meminfo", "MemTotal:")
 	if err == nil && kib > math.MaxInt64/1024 {
@@ -96,8 +93,7 @@ func (r Reader) MemoryBytes() (int64, error) {
 	return kib * 1024, nil
 }
 
-// AsyncIO reads how many asynchronous requests processes of the machine have reserved,
-// and how many they may.
+// AsyncIO returns how many asynchronous requests the processes of the machine have reserved, and the limit.
 func (r Reader) AsyncIO() (runfile.AsyncIO, error) {
 	requests, err := r.readCounter("proc/sys/fs/aio-nr")
 	if err != nil {
@@ -107,13 +103,13 @@ func (r Reader) AsyncIO() (runfile.AsyncIO, error) {
 	return runfile.AsyncIO{Requests: requests, Limit: limit}, err
 }
 
-// TCPSlots reads how many requests the kernel's NFS client keeps outstanding on one
-// connection at most. It fails where that client is not loaded.
+// TCPSlots returns the maximum number of outstanding requests of the kernel's NFS client on one connection.
+// It returns an error if that client is not loaded.
 func (r Reader) TCPSlots() (int64, error) {
 	return r.readCounter("proc/sys/sunrpc/tcp_max_slot_table_entries")
 }
 
-// maxNUMANodes is far above any machine.
+// maxNUMANodes is far above the nodes of any machine.
 const maxNUMANodes = 4096
 
 // NUMANodes counts the memory nodes of the machine, which Linux lists as 0-1,3.
@@ -138,12 +134,12 @@ func (r Reader) NUMANodes() (int32, error) {
 	return min(nodes, maxNUMANodes), nil
 }
 
-// microsecondsPerTick: /proc/stat counts in USER_HZ, which the kernel fixes at
-// 100 for user space on every architecture that we build for.
+// microsecondsPerTick is the unit of /proc/stat, USER_HZ. For user space the kernel fixes it at 100 on every
+// architecture that we build for.
 const microsecondsPerTick = 1_000_000 / 100
 
-// The columns of the cpu line of /proc/stat, see proc_stat(5). Guest time is
-// not among them because it is contained in user time.
+// The columns of the cpu line of /proc/stat, see proc_stat(5). Guest time is not among them because user time
+// includes it.
 const (
 	columnIdle    = 3
 	columnIOWait  = 4
@@ -153,8 +149,8 @@ const (
 
 // CPU is the CPU time of a machine since it was started.
 type CPU struct {
-	// BusyMicroseconds is everything but idle and waiting for I/O. Time that a
-	// hypervisor gave to others ("steal") counts as busy: it was not to be had.
+	// BusyMicroseconds is all time except idle and waiting for I/O. Time that a hypervisor gave to others
+	// ("steal") counts as busy, because it was not available.
 	BusyMicroseconds  int64
 	TotalMicroseconds int64
 	Online            int32 // CPUs
@@ -186,7 +182,7 @@ func ParseCPU(in io.Reader) (cpu CPU, err error) {
 	return cpu, nil
 }
 
-// coreOf reads the line of one core; ok is false where it has less than the line of the machine.
+// coreOf parses the line of one core; ok is false if it lacks a number or the required columns.
 func coreOf(fields []string) (core runfile.CoreCounters, ok bool) {
 	number, err := strconv.ParseInt(strings.TrimPrefix(fields[0], "cpu"), 10, 32)
 	var cpu CPU
@@ -196,7 +192,7 @@ func coreOf(fields []string) (core runfile.CoreCounters, ok bool) {
 	return runfile.CoreCounters{Number: int32(number), BusyMicroseconds: cpu.BusyMicroseconds}, true
 }
 
-// addColumns sums the columns up to steal. Kernels before 2.6.11 have fewer.
+// addColumns adds the columns up to steal. Kernels before 2.6.11 have fewer.
 func (c *CPU) addColumns(columns []string) error {
 	if len(columns) <= columnIdle {
 		return fmt.Errorf("the cpu line has %d columns, want at least %d", len(columns), columnIdle+1)
@@ -217,7 +213,7 @@ func (c *CPU) addColumns(columns []string) error {
 	return nil
 }
 
-// valueOf returns the number that follows key at the start of a line of a file.
+// valueOf returns the number after key in the first line of a file that starts with key.
 func (r Reader) valueOf(path, key string) (int64, error) {
 	return parseFile(r, path, func(in io.Reader) (_ int64, err error) {
 		for _, text := range lines(in, &err) {
@@ -265,8 +261,8 @@ func (r Reader) readCounter(path string) (int64, error) {
 	return value, nil
 }
 
-// lines yields each line with its number, from 1 on. After the last line, failed
-// holds the error that kept in from being read to its end.
+// lines yields each line with its number, from 1 on. After the last line, failed holds the error that ended
+// the reading before the end of in.
 func lines(in io.Reader, failed *error) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		scan := bufio.NewScanner(in)
@@ -282,7 +278,7 @@ func lines(in io.Reader, failed *error) iter.Seq2[int, string] {
 
 var errNegative = errors.New("counter is negative or larger than 63 bits")
 
-// counter parses a kernel counter: a number that never is negative.
+// counter parses a kernel counter, which is never negative.
 func counter(word string) (int64, error) {
 	value, err := strconv.ParseInt(word, 10, 64)
 	if err != nil {

@@ -21,32 +21,31 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
 )
 
-// ServiceAccountDir is where Kubernetes mounts token and CA of a pod's
-// ServiceAccount.
+// ServiceAccountDir is where Kubernetes mounts token and CA of a pod's ServiceAccount.
 const ServiceAccountDir = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 const (
 	fieldManager = "nfsbench-collector"
-	// metadataOnly asks the API server not to send the results back.
+	// metadataOnly asks the API server to leave the data out of its answer.
 	metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json"
-	// maxReplyBytes is more than the JSON of the largest ConfigMap.
+	// maxReplyBytes is above the JSON of the largest ConfigMap.
 	maxReplyBytes  = 4 << 20
 	attemptTimeout = 10 * time.Second
 	firstPause     = 200 * time.Millisecond
 )
 
-// ConfigMap publishes into one ConfigMap that exists already, through the API
-// server and with retries. Its Role must allow get and patch on that object.
+// ConfigMap publishes into one existing ConfigMap, through the API server and with retries. Its Role must
+// allow get and patch on that object.
 type ConfigMap struct {
 	api             *rest.Client
 	namespace, name string
 	index           int32
-	version         atomic.Pointer[metadata] // of the ConfigMap after the last patch; nil = not known
+	version         atomic.Pointer[metadata] // of the ConfigMap after the last patch; nil = unknown
 }
 
 var _ Publisher = (*ConfigMap)(nil)
 
-// NewConfigMap returns a Publisher for one client's keys of a ConfigMap.
+// NewConfigMap returns a Publisher for the keys of one client in a ConfigMap.
 func NewConfigMap(api *rest.Client, namespace, name string, index int32) *ConfigMap {
 	return &ConfigMap{api: api, namespace: namespace, name: name, index: index}
 }
@@ -58,13 +57,12 @@ type mergePatch struct {
 	BinaryData map[string][]byte `json:"binaryData,omitempty"`
 }
 
-// metadata has the version that a patch is for: another one makes it a conflict.
+// metadata has the expected version of the ConfigMap: the API server rejects a patch for another version.
 type metadata struct {
 	ResourceVersion string `json:"resourceVersion"`
 }
 
-// Publish patches the keys of this client. It tries again until ctx ends, or
-// until an error that trying again can not cure.
+// Publish patches the keys of this client. It tries again until ctx ends, or until a permanent error.
 func (c *ConfigMap) Publish(ctx context.Context, update Update) error {
 	patch := mergePatch{}
 	if update.Progress != nil {
@@ -80,18 +78,17 @@ func (c *ConfigMap) Publish(ctx context.Context, update Update) error {
 	return c.patch(ctx, patch)
 }
 
-// Put replaces one key of the ConfigMap, whoever wrote it before. It tries again
-// as Publish does.
+// Put replaces one key of the ConfigMap, whoever wrote it before. It tries again like Publish.
 func (c *ConfigMap) Put(ctx context.Context, key, text string) error {
 	return c.patch(ctx, mergePatch{Data: map[string]string{key: text}})
 }
 
-// patch changes the version of the ConfigMap that is known, and no other: the API server may execute a request
-// after its client has given it up, and would replace with it what was published since.
+// patch changes only the known version of the ConfigMap: the API server may execute a request after its
+// client has given it up, and would otherwise overwrite newer values.
 func (c *ConfigMap) patch(ctx context.Context, patch mergePatch) error {
 	known, err := c.version.Load(), error(nil)
 	for {
-		if known == nil { // a patch that changes nothing is answered with the version
+		if known == nil { // the answer to an empty patch has the version
 			known, err = c.send(ctx, mergePatch{})
 		}
 		if err == nil {
@@ -143,15 +140,15 @@ func (c *ConfigMap) path() string {
 	return "/api/v1/namespaces/" + url.PathEscape(c.namespace) + "/configmaps/" + url.PathEscape(c.name)
 }
 
-// ClockOffset is how far the clock of the API server is ahead of this client's,
-// to about a second, and false while that is not known.
+// ClockOffset returns how far the clock of the API server is ahead of this client's, to about a second, and
+// false while it is unknown.
 func (c *ConfigMap) ClockOffset() (time.Duration, bool) {
 	return c.api.ClockAhead()
 }
 
-// InCluster returns a client of the API server that the environment names, with the rights of the ServiceAccount whose
-// credentials are in dir (ServiceAccountDir in a pod). It repeats a request until it succeeds, can not succeed, or the
-// context ends.
+// InCluster returns a client of the API server in the environment, with the rights of the ServiceAccount
+// whose credentials are in dir (ServiceAccountDir in a pod). It repeats a request until it succeeds, fails
+// permanently, or the context ends.
 func InCluster(getenv func(string) string, dir string, now func() time.Time, log *slog.Logger) (*rest.Client, error) {
 	return inCluster(getenv, dir, now, log, firstPause)
 }
@@ -173,7 +170,7 @@ func inCluster(getenv func(string) string, dir string, now func() time.Time, log
 	api, err := rest.New(rest.Config{
 		BaseURL: "https://" + net.JoinHostPort(host, port), CABundle: string(pem),
 		Authorize: func(r *http.Request) error {
-			token, err := os.ReadFile(filepath.Join(dir, "token")) // for every request: the kubelet replaces it
+			token, err := os.ReadFile(filepath.Join(dir, "token")) // for every request, because the kubelet replaces it
 			if err != nil {
 				return fmt.Errorf("read the ServiceAccount's token: %w", err)
 			}
@@ -198,8 +195,8 @@ func inCluster(getenv func(string) string, dir string, now func() time.Time, log
 	return api, nil
 }
 
-// mayPass reports whether a request may succeed after an answer with that status.
-// What a client did wrong stays wrong, but 401 may be a token that was just replaced.
+// mayPass reports whether a request may succeed after an answer with that status. The client's own errors
+// recur, except 401, because the token may just have been replaced.
 func mayPass(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooManyRequests:
@@ -208,7 +205,7 @@ func mayPass(status int) bool {
 	return status >= http.StatusInternalServerError
 }
 
-// explained returns advice for an unsuccessful answer.
+// explained adds advice to the error of an unsuccessful answer.
 func explained(err error) error {
 	status, answered := errors.AsType[*rest.StatusError](err)
 	if !answered {

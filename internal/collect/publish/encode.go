@@ -13,7 +13,7 @@ import (
 // MiB; the rest is for progress.
 const totalBudgetBytes = 900 << 10
 
-// Limits is how much a result may take. Zero is no limit.
+// Limits bounds the size of a result. Zero = no limit.
 type Limits struct {
 	Bytes    int // compressed
 	Plain    int // uncompressed
@@ -21,8 +21,8 @@ type Limits struct {
 	Samples  int // per series
 }
 
-// Share returns the limits for the result of one client of a run: the manager reads no more than
-// that. A search for capacity keeps its levels in the same ConfigMap.
+// Share returns the limits for the result of one client of a run, which the manager enforces. A search for
+// capacity keeps its levels in the same ConfigMap.
 func Share(p runfile.Plan) Limits {
 	n, bytes, most := int(max(p.Clients, 1)), totalBudgetBytes, runfile.BenchmarkBudget()
 	if p.Workload.Capacity() != nil && n > 1 {
@@ -40,10 +40,10 @@ func (l Limits) allow(s size) bool {
 // size is the size of a result.
 type size struct{ packed, plain, elements int }
 
-// Encode packs a result, thinned 2:1 until it is within the limits. It never omits repetitions or
-// windows. When these alone exceed the limits, it omits latencies of a search for capacity, the
-// least important first. When that is not enough either, Encode returns the result without
-// latencies together with an error that says so; the bytes are usable.
+// Encode packs a result, thinned 2:1 until it is within the limits. It never omits repetitions or windows. If
+// these alone exceed the limits, it omits latencies of a search for capacity, the least important first. If
+// even this is not enough, Encode returns the result without latencies, which is usable, and an error that
+// says so.
 func Encode(result runfile.Result, limits Limits) ([]byte, error) {
 	for less := true; less && limits.Samples > 0 && sampleCount(result) > limits.Samples; {
 		result, less = thin(result)
@@ -156,7 +156,7 @@ func thinObserved(o runfile.Observed) (runfile.Observed, bool) {
 	return o, changed
 }
 
-// everySecond keeps the odd samples of each series and those at the edges.
+// everySecond keeps every second sample of each series, from the first on, and those at the edges.
 func everySecond[T any, K comparable](samples []T, key func(T) (series K, at time.Time), edges map[int64]bool) []T {
 	var kept []T
 	seen := map[K]int{}
@@ -187,7 +187,7 @@ func bare(result runfile.Result) runfile.Result {
 	return out
 }
 
-// sampleCount is the length of the longest series of raw samples.
+// sampleCount returns the length of the longest series of raw samples.
 func sampleCount(result runfile.Result) int {
 	longest := 0
 	for _, c := range result.Clients {

@@ -1,5 +1,5 @@
-// Package publish brings progress and results of one client to where the
-// controller, or a person, reads them: a ConfigMap or a directory.
+// Package publish writes progress and results of one client for the controller, or a person: to a ConfigMap
+// or a directory.
 package publish
 
 import (
@@ -27,19 +27,19 @@ type Publisher interface {
 	Signal(ctx context.Context) (Signal, error)
 }
 
-// Signal is what the controller tells all clients of a run.
+// Signal is the controller's signal to all clients of a run.
 type Signal struct {
 	Released bool   // all clients may start
 	Levels   []byte // for a search for capacity, see runfile.KeyLevels; nil = none
 }
 
-// Update is what changed. Nil parts stay as they are.
+// Update holds the changed parts. Nil parts stay as they are.
 type Update struct {
 	Progress *runfile.Progress
 	Result   []byte // gzip of a runfile.Result with one client, see Encode
 }
 
-// Directory publishes into files named like the keys of the ConfigMap.
+// Directory publishes into files with the names of the keys of the ConfigMap.
 type Directory struct {
 	path  string
 	index int32
@@ -47,7 +47,7 @@ type Directory struct {
 
 var _ Publisher = (*Directory)(nil)
 
-// NewDirectory makes the directory if it is not there.
+// NewDirectory makes a missing directory.
 func NewDirectory(path string, index int32) (*Directory, error) {
 	if err := os.MkdirAll(path, 0o750); err != nil {
 		return nil, fmt.Errorf("make output directory: %w", err)
@@ -55,7 +55,7 @@ func NewDirectory(path string, index int32) (*Directory, error) {
 	return &Directory{path: path, index: index}, nil
 }
 
-// Publish writes the files, each at once: a reader sees the old or the new.
+// Publish replaces each file atomically: a reader sees the old or the new content.
 func (d *Directory) Publish(_ context.Context, update Update) error {
 	if update.Result != nil {
 		if err := d.replace(runfile.ResultKey(d.index), update.Result); err != nil {

@@ -1,12 +1,11 @@
-// Package content makes the data of our files: random, so that no storage can
-// compress it, different in every sector, so that none can deduplicate it, and
-// computable from a few numbers, so that every byte can be checked later.
+// Package content makes the data of our files: random, so that no storage can compress it, different in every
+// sector, so that no storage can deduplicate it, and computable from a few numbers, so that every byte can be
+// checked later.
 //
-// The base of a file's data is one pool of random bytes, repeated. Over it
-// every sector of 512 bytes carries a stamp of 16 bytes at its start, made of
-// the seed, the file, the position and a generation. The stamp is what makes
-// the sector unique; changing it is all that an overwrite costs. The generation
-// tells a write from those before it.
+// The base of a file's data is one pool of random bytes, repeated. On top, every sector of 512 bytes starts
+// with a stamp of 16 bytes, made of the seed, the file, the position and a generation. The stamp makes the
+// sector unique; an overwrite changes only the stamps. The generation distinguishes a write from earlier
+// writes.
 package content
 
 import (
@@ -17,15 +16,15 @@ import (
 )
 
 const (
-	// SectorBytes is the distance of the stamps.
+	// SectorBytes is the distance between stamps.
 	SectorBytes = 512
-	// poolBytes is the period of the base data: larger than any window in which
-	// storage systems look for repetitions to compress.
+	// poolBytes is the period of the base data: larger than the window in which any storage system looks for
+	// repetitions to compress.
 	poolBytes  = 1 << 20
 	stampBytes = 16
 )
 
-// Pool is the random base data of one seed. It is read-only once made.
+// Pool is the random base data of one seed. It is read-only.
 type Pool struct {
 	seed uint64
 	base []byte
@@ -41,7 +40,7 @@ func NewPool(seed uint64) *Pool {
 	return &Pool{seed: seed, base: base}
 }
 
-// File gives the data of the file name.
+// File returns the data of the file name.
 func (p *Pool) File(name string) Data {
 	key := p.seed
 	for _, c := range []byte(name) {
@@ -56,8 +55,8 @@ type Data struct {
 	key  uint64
 }
 
-// Write fills buf with the data from off on, in generation gen. Both off and
-// the length are multiples of SectorBytes.
+// Write fills buf with the data from off on, in generation gen. Both off and the length are multiples of
+// SectorBytes.
 func (d Data) Write(buf []byte, off int64, gen uint64) {
 	d.Base(buf, off)
 	d.Stamp(buf, off, gen)
@@ -72,12 +71,12 @@ func (d Data) Base(buf []byte, off int64) {
 	}
 }
 
-// Movable reports whether the base data of all blocks of this size is the same,
-// so that a buffer that has it once needs only new stamps for another block.
+// Movable reports whether all blocks of this size have the same base data, so that a buffer with this data
+// needs only new stamps for another block.
 func Movable(blockBytes int64) bool { return blockBytes%poolBytes == 0 }
 
-// Stamp puts the stamps of generation gen into buf, which holds the data from
-// off on. It changes nothing else.
+// Stamp puts the stamps of generation gen into buf, which holds the data from off on. It changes nothing
+// else.
 func (d Data) Stamp(buf []byte, off int64, gen uint64) {
 	sector := uint64(off) / SectorBytes
 	for len(buf) >= SectorBytes {
@@ -89,10 +88,10 @@ func (d Data) Stamp(buf []byte, off int64, gen uint64) {
 	}
 }
 
-// Fault is what is wrong with data that were read.
+// Fault is a kind of wrong data.
 type Fault int
 
-// The faults, from the mildest to the worst: a block with several has the last of them.
+// The faults, from the mildest to the worst: a block with several faults has the last of them.
 const (
 	Lost      Fault = iota + 1 // an older write, or zeros
 	Torn                       // sectors of different writes, or with zeros between them
@@ -100,14 +99,14 @@ const (
 	Corrupted                  // bytes that nobody wrote
 )
 
-// Difference says how data differ from what was written.
+// Difference describes how data differ from the written data.
 type Difference struct {
 	Fault
 	Offset int64 // in the file, of the first sector that differs
 	Text   string
 }
 
-// stampEvery is the distance of the stamps that Stamped looks at.
+// stampEvery is the distance between the stamps that Stamped checks.
 const stampEvery = 4096
 
 // Stamped checks one stamp in each 4 KiB of buf, which was read from off. It reports whether each stamp has the
@@ -133,8 +132,8 @@ func (d Data) stamp(sector []byte, off int64) (gen uint64, ok bool) {
 	return gen, binary.LittleEndian.Uint64(sector[8:]) == Mix(where+gen)
 }
 
-// Check compares every byte of buf, which was read from off, with what the file must hold there: the data of
-// generations first to last, each sector for itself, since two writes may each have written a part. It returns
+// Check compares every byte of buf, which was read from off, with the data of generations first to last. It
+// allows a different generation for each sector, because two writes may each have written a part. It returns
 // nil if nothing differs.
 func (d Data) Check(buf []byte, off int64, first, last uint64) *Difference {
 	for at := 0; at+SectorBytes <= len(buf); at += SectorBytes {
@@ -145,7 +144,7 @@ func (d Data) Check(buf []byte, off int64, first, last uint64) *Difference {
 	return nil
 }
 
-// sector returns the generation of a sector, and whether all of it is what was written in that generation.
+// sector returns the generation of a sector, and whether all its bytes belong to that generation.
 func (d Data) sector(got []byte, off int64) (gen uint64, ok bool) {
 	gen, ok = d.stamp(got, off)
 	at := int(off % poolBytes)
@@ -189,20 +188,20 @@ func (d Data) explain(buf []byte, off int64, first, last uint64) *Difference {
 	return worst
 }
 
-// isElsewhere reports whether a sector is one of another place or file. If one half of its stamp belongs here, the
-// other half is damaged.
+// isElsewhere reports whether a sector belongs to another place or file. If one half of its stamp belongs
+// here, the other half is damaged.
 func (d Data) isElsewhere(got []byte, off int64, last uint64) bool {
 	where := Mix(d.key + uint64(off)/SectorBytes)
 	one, two := binary.LittleEndian.Uint64(got), unmix(binary.LittleEndian.Uint64(got[8:]))
 	return one^where > last && two-where > last && isStamp(one, two) && d.pool.has(got[stampBytes:])
 }
 
-// isStamp reports whether there are a where and a gen of which one is the exclusive or, and two the sum: their
-// difference is twice what where and gen have in common, and one has none of that. One of 10^8 pairs of numbers
-// passes.
+// isStamp reports whether there are numbers where and gen with one as their exclusive or and two as their
+// sum: the difference of two and one is then twice the common bits of where and gen, and one has none of
+// these bits. One of 10^8 random pairs passes.
 func isStamp(one, two uint64) bool { return (two-one)&1 == 0 && (two-one)>>1&one == 0 }
 
-// damage describes the first byte of a sector that nobody wrote.
+// damage describes the first damaged byte of a sector.
 func (d Data) damage(got []byte, off int64) string {
 	want := d.pool.base[off%poolBytes:]
 	for i := stampBytes; i < len(got); i++ {
@@ -213,7 +212,7 @@ func (d Data) damage(got []byte, off int64) string {
 	return fmt.Sprintf("the stamp at offset %d is damaged", off)
 }
 
-// has reports whether the data of any sector end like this.
+// has reports whether any sector of the pool ends with these bytes.
 func (p *Pool) has(end []byte) bool {
 	for at := stampBytes; at < poolBytes; at += SectorBytes {
 		if bytes.Equal(p.base[at:at+len(end)], end) {

@@ -12,16 +12,15 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Cleaned says what Clean did.
+// Cleaned is the result of Clean.
 type Cleaned struct {
 	Removed []string // names of files, sorted
 	Left    []string // names of files that are not ours, sorted
-	// DirectoryGone is true when the directory is not there now.
+	// DirectoryGone is true if the directory does not exist any more.
 	DirectoryGone bool
 }
 
-// Clean removes the files of this client and, when they were the last ones,
-// the directory.
+// Clean removes the files of this client, and the directory if it is then empty.
 func (s *Set) Clean(ctx context.Context) (Cleaned, error) {
 	s.Close()
 	return clean(ctx, s.target, s.dir, s.spec.Directory, func(name string) bool {
@@ -30,12 +29,10 @@ func (s *Set) Clean(ctx context.Context) (Cleaned, error) {
 	})
 }
 
-// Clean removes the files of all clients from a directory, provided that a
-// marker says that they are ours, and the directory when nothing is left in it.
-// A client that was killed before it named its first marker leaves no marker: its
-// unfinished one goes too, if nothing but unfinished markers is in the directory.
-// A directory that is not there is a success, and so is one that is not ours:
-// then nothing is touched.
+// Clean removes the files of all clients from a directory if a marker shows that they are ours, and the
+// directory if it is then empty. A client that was killed before it renamed its first marker leaves only an
+// unfinished one: Clean removes it if the directory has only unfinished markers. A missing directory is a
+// success. A directory that is not ours is a success, too, and Clean changes nothing in it.
 func Clean(ctx context.Context, t target.Target, directory string) (Cleaned, error) {
 	dir, err := t.Directory(ctx, directory, false)
 	if target.IsNotExist(err) {
@@ -67,8 +64,8 @@ func Clean(ctx context.Context, t target.Target, directory string) (Cleaned, err
 	return clean(ctx, t, dir, directory, func(name string) bool { return known && ours[name] })
 }
 
-// clean removes what ours picks, markers last: as long as there is anything of
-// ours, there is a marker that says so.
+// clean removes the files that ours selects, markers last: as long as the directory has files of ours, it has
+// a marker.
 func clean(ctx context.Context, t target.Target, dir target.Directory, directory string,
 	ours func(string) bool,
 ) (Cleaned, error) {
@@ -90,14 +87,14 @@ func clean(ctx context.Context, t target.Target, dir target.Directory, directory
 	}
 	slices.Sort(done.Removed)
 	slices.Sort(done.Left)
-	// What was left may have been another client's that cleans up at the same
-	// time, so the last one to try finds the directory empty.
+	// The remaining files may belong to another client that cleans up at the same time. The last client then
+	// finds the directory empty.
 	err = t.RemoveDirectory(ctx, directory)
 	switch {
 	case err == nil, target.IsNotExist(err):
 		done.Left, done.DirectoryGone = nil, true
 	case target.IsNotEmpty(err), target.CodeOf(err) == runfile.FailureAccessDenied, errors.Is(err, fs.ErrPermission):
-		// It may not be ours to remove: whoever owns the export made it for us.
+		// The owner of the export may have made the directory for us, so that we may not remove it.
 	default:
 		return done, fmt.Errorf("remove directory %q: %w", directory, err)
 	}

@@ -1,24 +1,20 @@
-// Package fileset looks after the files that load runs on: one for each job of
-// each client, or two where a job copies.
+// Package fileset manages the files for the load: one for each job of each client, or two if a job copies.
 //
 // # Ownership
 //
-// The first file that a client puts into the directory is its marker, and the
-// last one that it removes. A directory with files but no marker of any client
-// belongs to somebody else: nothing in it is touched. (A marker that a killed client
-// was still writing is no file of somebody else.) Only names that we would
-// give ourselves are ever opened for writing or removed, and a file is written
-// only if we made it in this run, or if the marker says that an earlier run did
-// and it has no second name. A marker is replaced by a new file.
+// A client creates its marker before all other files in the directory, and removes it last. A directory with
+// files but without a marker of any client belongs to somebody else: the client changes nothing in it. (An
+// unfinished marker of a killed client does not count as somebody else's file.) A client opens for writing
+// and removes only files with names of its own format. It writes to a file only if it made the file in this
+// run, or if the marker shows that an earlier run made it and it has no second name. A new file replaces an
+// old marker.
 //
 // # Content
 //
-// Files are filled once, outside the measured window, and used again as long as
-// the marker says that seed and size are the same. After that they are only
-// overwritten in place. What they hold can be computed (package content) with the
-// generation of the last write of each block, which a Tracker counts: every write
-// differs from what is there, every read can be checked, and what was written last
-// must be found again after the load.
+// Files are filled once, outside the measured window, and used again as long as seed and size in the marker
+// stay the same. After that they are only overwritten in place. Their content can be computed (package
+// content) from the generation of the last write of each block, which a Tracker counts: every write differs
+// from the present data, every read can be checked, and a read after the load must find the last write.
 package fileset
 
 import (
@@ -35,7 +31,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Spec says which files a client needs.
+// Spec describes the files of a client.
 type Spec struct {
 	Run               runfile.Identity
 	Directory         string // one path element below the export or mount
@@ -50,22 +46,22 @@ type Spec struct {
 	OverwriteExisting bool             // take a directory that has files but no marker
 }
 
-// StateBytes is how much memory the state of all blocks takes that the load writes to.
+// StateBytes returns the memory for the state of all blocks that the load writes to.
 func (s Spec) StateBytes() int64 {
 	if !s.Writes {
 		return 0
 	}
-	const most = 1 << 40 // blocks of a file: what they take is more than any memory, and an int64 holds it
+	const most = 1 << 40 // blocks of a file: their state exceeds any memory and still fits an int64
 	return int64(s.Jobs) * min(s.FileSizeBytes/s.BlockSizeBytes, most) * int64(unsafe.Sizeof(atomic.Uint32{}))
 }
 
-// Set is the files of one client.
+// Set holds the files of one client.
 type Set struct {
 	spec   Spec
 	target target.Target
 	dir    target.Directory
 	files  []*File // in the order of the jobs, a copy's second file after its first
-	marker marker  // of Prepare, then of the one goroutine that marks files complete
+	marker marker  // of Prepare, then of the goroutine that marks files complete
 }
 
 // File is one data file. Block numbers count from 0.
@@ -74,17 +70,16 @@ type File struct {
 	Name        string
 	Data        content.Data
 	Tracker     *Tracker
-	reused      bool       // nothing to fill: an earlier run did
+	reused      bool       // an earlier run filled it
 	doubted     [][2]int64 // first and last bytes of chunks that the fill sent twice
 }
 
-// Job is what one job works on. Copy is nil unless the job copies; then Main is
-// only read and Copy is only written.
+// Job holds the files of one job. Copy is nil unless the job copies; then Main is only read and Copy is only
+// written.
 type Job struct{ Main, Copy *File }
 
-// Prepare opens the directory, making it when it is missing, makes sure that it
-// is ours, and finds out what has to be filled. It writes the marker, so that
-// from here on the directory is ours for everybody.
+// Prepare opens or makes the directory, checks that it is ours, and determines which files to fill. It writes
+// the marker, which makes the directory ours for everybody.
 func Prepare(ctx context.Context, t target.Target, spec Spec) (*Set, error) {
 	dir, err := t.Directory(ctx, spec.Directory, true)
 	if err != nil {
@@ -116,7 +111,7 @@ func Prepare(ctx context.Context, t target.Target, spec Spec) (*Set, error) {
 	return s, s.writeMarker(ctx)
 }
 
-// checkOwner refuses a directory with files of somebody else.
+// checkOwner returns an error for a directory with files of somebody else.
 func checkOwner(ctx context.Context, dir target.Directory, spec Spec, names []string) error {
 	if spec.OverwriteExisting {
 		return nil
@@ -127,7 +122,7 @@ func checkOwner(ctx context.Context, dir target.Directory, spec Spec, names []st
 		if isMarkerName(name) {
 			_, err := readMarker(ctx, dir, name)
 			marked = marked || err == nil
-			// Another client may have removed its marker since we looked.
+			// Another client may have removed its marker in the meantime.
 			if err != nil && !target.IsNotExist(err) {
 				return fmt.Errorf("directory %q: %w", spec.Directory, err)
 			}
@@ -149,7 +144,7 @@ func checkOwner(ctx context.Context, dir target.Directory, spec Spec, names []st
 		spec.Directory, len(foreign), some), nil)
 }
 
-// plan lists the files and finds those that need no filling.
+// plan lists the files and finds those that are already filled.
 func (s *Set) plan(ctx context.Context, old marker, names []string) error {
 	pool := content.NewPool(s.spec.Seed)
 	formats := []string{dataFormat}
@@ -188,8 +183,8 @@ func (s *Set) sizeOf(ctx context.Context, name string) (int64, error) {
 	return size, nil
 }
 
-// checkSpace refuses early what cannot fit. Where old files of ours would make
-// room it leaves the answer to the storage.
+// checkSpace returns an error for files that cannot fit. If removing our old files would make room, it leaves
+// the answer to the storage.
 func (s *Set) checkSpace(names []string) error {
 	facts := s.target.Facts()
 	if facts.TotalBytes <= 0 || slices.ContainsFunc(names, isDataName) || s.MissingBytes() <= facts.FreeBytes {
@@ -201,7 +196,7 @@ func (s *Set) checkSpace(names []string) error {
 		s.MissingBytes(), facts.FreeBytes, facts.TotalBytes), nil)
 }
 
-// MissingBytes is how much Fill will write.
+// MissingBytes returns the number of bytes that Fill will write.
 func (s *Set) MissingBytes() int64 {
 	var n int64
 	for _, f := range s.files {
@@ -231,16 +226,16 @@ func (s *Set) Open(ctx context.Context) ([]Job, error) {
 	return jobs, nil
 }
 
-// Directory is the name of the directory of the files.
+// Directory returns the name of the directory of the files.
 func (s *Set) Directory() string { return s.spec.Directory }
 
-// IsOurs reports whether no other run with the number of this client has begun in the directory since Prepare.
+// IsOurs reports whether no other run with this client number has started in the directory since Prepare.
 func (s *Set) IsOurs(ctx context.Context) bool {
 	m, err := readMarker(ctx, s.dir, fmt.Sprintf(markerFormat, s.spec.Client))
 	return err != nil || m.Epoch == s.marker.Epoch && m.Run == s.marker.Run
 }
 
-// Close closes what Open opened.
+// Close closes the files that Open opened.
 func (s *Set) Close() {
 	for _, f := range s.files {
 		if f.File != nil {
@@ -250,7 +245,7 @@ func (s *Set) Close() {
 	}
 }
 
-// generation is that of the fill of this run; its overwrites follow it.
+// generation returns the generation of the fill of this run; its overwrites have higher generations.
 func (s *Set) generation() uint64 { return s.marker.Epoch << 32 }
 
 func (s *Set) newTracker(f *File, written bool) *Tracker {

@@ -18,8 +18,8 @@ const (
 	fillSlots      = 16
 )
 
-// carry runs d over a stream of its own until d has no more, and returns the first error of d.
-// d gets the buffers of its slots.
+// carry runs d over its own stream until d has no more I/Os, and returns the first error of d. d gets the
+// buffers of its slots.
 func (s *Set) carry(ctx context.Context, slots int, block int64, d *task) error {
 	arena, err := target.NewArena(slots, block)
 	if err != nil {
@@ -39,10 +39,10 @@ func (s *Set) carry(ctx context.Context, slots int, block int64, d *task) error 
 	return errors.Join(context.Cause(ctx), stream.Close())
 }
 
-// task is a Driver that does so many I/Os, each once.
+// task is a Driver that does count I/Os, each once.
 type task struct {
 	count int64
-	begin func(i int64, io *target.IO) bool  // fills in I/O i but for its buffer, which it may shorten; false = none
+	begin func(i int64, io *target.IO) bool  // fills in I/O i except its buffer, which it may shorten; false = none
 	end   func(i int64, io *target.IO) error // an error ends the task
 
 	arena  *target.Arena
@@ -68,32 +68,32 @@ func (d *task) Done(io *target.IO) {
 	}
 }
 
-// filling is one file that is being filled.
+// filling is one file during the fill.
 type filling struct {
 	file *File
 	open target.File
 	left atomic.Int64  // bytes not written yet
-	lost []target.Span // in a restart of the server, before they were committed
+	lost []target.Span // in a restart of the server, before the commit
 
 	mu sync.Mutex // of File.doubted
 }
 
-// doubt notes that a chunk may be written once more, late: it may undo a write of the load.
+// doubt records that the server may write a chunk once more, late, and undo a write of the load.
 func (f *filling) doubt(off, bytes int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.file.doubted = append(f.file.doubted, [2]int64{off, off + bytes - 1})
 }
 
-// chunk is what one I/O writes.
+// chunk is the range of one I/O.
 type chunk struct {
 	of       *filling
 	from, to int64
 }
 
-// Fill writes the missing files, several chunks at once and in order, so that the storage can
-// lay them out in order, and commits each file before the marker calls it complete. progress
-// gets how many bytes each step added; it is called from several goroutines.
+// Fill writes the missing files, several chunks at once and in order, so that the storage can lay them out in
+// order. It commits each file before the marker lists it as complete. Several goroutines call progress with
+// the number of bytes of each step.
 func (s *Set) Fill(ctx context.Context, progress func(bytes int64)) error {
 	files, err := s.makeFiles(ctx)
 	if err != nil || len(files) == 0 {
@@ -121,7 +121,7 @@ func (s *Set) Fill(ctx context.Context, progress func(bytes int64)) error {
 	return s.rewrite(ctx, slices.DeleteFunc(files, func(f *filling) bool { return len(f.lost) == 0 }))
 }
 
-// write writes so many chunks, of which at gives each.
+// write writes count chunks; at returns each of them.
 func (s *Set) write(ctx context.Context, count int64, at func(i int64) chunk, wrote func(f *filling, n int64)) error {
 	return s.carry(ctx, fillSlots, min(fillChunkBytes, s.spec.FileSizeBytes), &task{
 		count: count,
@@ -145,7 +145,7 @@ func (s *Set) write(ctx context.Context, count int64, at func(i int64) chunk, wr
 	})
 }
 
-// rewrite writes again what was lost of files, stable at once so that nothing can be lost twice.
+// rewrite writes the lost ranges of files again, with stable writes, so that nothing can be lost twice.
 func (s *Set) rewrite(ctx context.Context, files []*filling) (err error) {
 	if len(files) == 0 {
 		return nil
@@ -170,8 +170,8 @@ func (s *Set) rewrite(ctx context.Context, files []*filling) (err error) {
 	return s.writeMarker(ctx)
 }
 
-// makeFiles makes the missing files anew. An old one is removed and not truncated: it may
-// have another size, and what is left of it must not be mistaken for new data.
+// makeFiles creates the missing files. It removes an old file instead of truncating it: the old file may have
+// another size, and its remains must not be mistaken for new data.
 func (s *Set) makeFiles(ctx context.Context) (files []*filling, err error) {
 	for _, f := range s.files {
 		if f.reused {
@@ -191,8 +191,7 @@ func (s *Set) makeFiles(ctx context.Context) (files []*filling, err error) {
 	return files, nil
 }
 
-// complete commits each file that is written, and writes its name into the marker, unless
-// something of it was lost.
+// complete commits each written file, and adds its name to the marker unless the server lost a part of it.
 func (s *Set) complete(ctx context.Context, written <-chan *filling, count int) (err error) {
 	for range count {
 		select {

@@ -14,13 +14,13 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// The names of our files. Client and job count from 0.
+// Names of our files. Client and job count from 0.
 const (
 	markerFormat = "nfsbench-c%d.json"
 	dataFormat   = "c%d-j%d.dat"
-	copyFormat   = "c%d-j%d-copy.dat" // what a copying job writes
+	copyFormat   = "c%d-j%d-copy.dat" // the second file of a copying job
 
-	partExtension = ".part" // of a marker that is being written
+	partExtension = ".part" // of an unfinished marker
 )
 
 const (
@@ -31,7 +31,7 @@ const (
 	markerMaxBytes = 4 << 20
 )
 
-// marker is what the file says that makes a directory ours.
+// marker is the content of the file that makes a directory ours.
 type marker struct {
 	Tool           string           `json:"tool"`
 	Version        int              `json:"version"`
@@ -41,10 +41,10 @@ type marker struct {
 	Seed           uint64           `json:"seed"`
 	BlockSizeBytes int64            `json:"blockSizeBytes"` // of that run; the content does not depend on it
 	FileSizeBytes  int64            `json:"fileSizeBytes"`
-	// Epoch counts the runs that wrote here. The generations of a run's writes
-	// start at its epoch, so that they differ from those of all runs before.
+	// Epoch counts the runs that wrote here. The generations of a run's writes start at its epoch, so that they
+	// differ from those of all earlier runs.
 	Epoch uint64 `json:"epoch"`
-	// Complete names the files that were filled to their end.
+	// Complete names the completely filled files.
 	Complete []string `json:"complete"`
 }
 
@@ -66,7 +66,7 @@ func readMarker(ctx context.Context, dir target.Directory, name string) (marker,
 		return marker{}, errNotMarker(name)
 	}
 	if head.Version != markerVersion {
-		return marker{}, nil // ours, but nothing in it can be used
+		return marker{}, nil // ours, but of an unknown format
 	}
 	if json.Unmarshal(raw, &m) != nil {
 		return marker{}, errNotMarker(name)
@@ -79,11 +79,11 @@ func errNotMarker(name string) error {
 		"none, so somebody else wrote it; nothing was touched: remove it, or choose another directory", name), nil)
 }
 
-// isNoMarker reports whether an error of readMarker says that somebody else wrote the file.
+// isNoMarker reports whether an error of readMarker means that somebody else wrote the file.
 func isNoMarker(err error) bool { return target.CodeOf(err) == runfile.FailureForeignFiles }
 
-// writeMarker replaces the marker by a new file, so that nothing of another that has its name
-// changes. It is padded with blanks to whole pages, for O_DIRECT.
+// writeMarker replaces the marker by a new file, so that a foreign file with this name does not change. It
+// pads the marker with blanks to whole pages, for O_DIRECT.
 func (s *Set) writeMarker(ctx context.Context) error {
 	raw, err := json.Marshal(s.marker)
 	if err != nil {
@@ -150,13 +150,13 @@ func readSmall(ctx context.Context, dir target.Directory, name string) ([]byte, 
 	return bytes.Clone(arena.Buffer(0)[:n]), nil
 }
 
-// isMarkerName reports whether name is that of a marker.
+// isMarkerName reports whether name is the name of a marker.
 func isMarkerName(name string) bool { return match(`^nfsbench-c[0-9]+\.json$`, name) }
 
-// isPartName reports whether name is that of a marker that is being written.
+// isPartName reports whether name is the name of an unfinished marker.
 func isPartName(name string) bool { return match(`^nfsbench-c[0-9]+\.json\`+partExtension+`$`, name) }
 
-// isDataName reports whether name is that of a data file of any client.
+// isDataName reports whether name is the name of a data file of any client.
 func isDataName(name string) bool { return match(`^c[0-9]+-j[0-9]+(-copy)?\.dat$`, name) }
 
 func match(pattern, name string) bool {
@@ -164,8 +164,8 @@ func match(pattern, name string) bool {
 	return err == nil && ok
 }
 
-// isForeign reports whether an entry is somebody's: not ours, and not one of
-// those that a server or file system puts everywhere.
+// isForeign reports whether an entry belongs to somebody else. Entries that servers or file systems create
+// everywhere do not.
 func isForeign(name string) bool {
 	switch {
 	case name == ".snapshot", name == "lost+found", strings.HasPrefix(name, ".nfs"):

@@ -2,28 +2,28 @@ package fileset
 
 import "sync/atomic"
 
-// Tracker gives each write of one file a generation of its own, and knows which generations a read may find. It
+// Tracker gives each write of a file its own generation, and knows which generations a read may find. It
 // costs 4 bytes for each block of a file that the load writes to, and nothing for other files.
 type Tracker struct {
-	base   uint64          // generation of the fill, or of what was there before
-	oldest uint64          // that a block may have which this run has not written
+	base   uint64          // generation of the fill, or of the earlier content
+	oldest uint64          // oldest generation of a block that this run has not written
 	state  []atomic.Uint32 // by block; nil if the load only reads
-	// Rare: writes that were sent again, that failed, and blocks that are not written again.
+	// Rare events: writes that were sent again, failed writes, and blocks that are not written again.
 	resent, failed, quarantined atomic.Int64
 }
 
-// The state of a block: flags, and above them the number of its writes that have begun.
+// The state of a block: flags, and above them the number of its started writes.
 const (
-	inFlight  uint32 = 1 << iota // the last of them has not ended, or not begun to be sent
-	unsure                       // one failed, or may be executed late: any of its generations may be there
+	inFlight  uint32 = 1 << iota // the last write has not ended
+	unsure                       // a write failed or may be executed late: the block may have any of its generations
 	sentAgain                    // a write was sent twice, and the storage may execute the second at any time
 	oneWrite
 )
 
 const mostWrites = ^uint32(0) / oneWrite // of one block in one run
 
-// newTracker makes the Tracker of a file whose fill, or epoch, has the generation base. A file of an earlier run
-// may hold any older generation. written is the number of blocks that the load may write to.
+// newTracker returns the Tracker of a file whose fill, or epoch, has the generation base. A reused file may
+// have any older generation. written is the number of blocks that the load may write to.
 func newTracker(written int64, base uint64, reused bool) *Tracker {
 	t := &Tracker{base: base, oldest: base, state: make([]atomic.Uint32, written)}
 	if reused {
@@ -32,10 +32,10 @@ func newTracker(written int64, base uint64, reused bool) *Tracker {
 	return t
 }
 
-// Begin claims a block for a write, and gives the generation to write. End or Cancel must follow. It refuses a
-// block of which a write is in flight: a database never has two. It also refuses a block whose write was sent
-// again, because the older of the two calls may be executed late and undo what is written after it. Where this
-// would leave less than half of a file, such a block is written and is in doubt from then on.
+// Begin claims a block for a write, and returns the generation to write. End or Cancel must follow. It
+// refuses a block with a write in flight: a database never has two. It also refuses a block whose write was
+// sent again, because the server may execute the older of the two calls late and undo a later write. If this
+// excluded more than half of a file, Begin accepts such a block and puts it in doubt.
 func (t *Tracker) Begin(block int64) (gen uint64, ok bool) {
 	b := &t.state[block]
 	for {
@@ -56,13 +56,13 @@ func (t *Tracker) Begin(block int64) (gen uint64, ok bool) {
 	}
 }
 
-// Cancel gives a claim back of which nothing was sent.
+// Cancel returns a claim without a write.
 func (t *Tracker) Cancel(block int64) {
 	b := &t.state[block]
 	b.Store((b.Load() - oneWrite) &^ inFlight)
 }
 
-// End is called when the write of a block has ended: whether it succeeded, and whether it was sent again.
+// End records the end of the write of a block: whether it succeeded, and whether it was sent again.
 func (t *Tracker) End(block int64, ok, again bool) {
 	b := &t.state[block]
 	s := b.Load() &^ inFlight
@@ -80,7 +80,7 @@ func (t *Tracker) End(block int64, ok, again bool) {
 	b.Store(s)
 }
 
-// Oldest is the oldest generation that a read of a block may find which starts now.
+// Oldest returns the oldest generation that a read of a block may find if it starts now.
 func (t *Tracker) Oldest(block int64) uint64 {
 	if len(t.state) == 0 {
 		return t.oldest
@@ -96,7 +96,7 @@ func (t *Tracker) Oldest(block int64) uint64 {
 	return t.base + uint64(writes)
 }
 
-// Newest is the newest generation that a read of a block may find which ends now.
+// Newest returns the newest generation that a read of a block may find if it ends now.
 func (t *Tracker) Newest(block int64) uint64 {
 	if len(t.state) == 0 {
 		return t.base
@@ -104,7 +104,7 @@ func (t *Tracker) Newest(block int64) uint64 {
 	return t.base + uint64(t.state[block].Load()/oneWrite)
 }
 
-// doubt lets the blocks first to last have any generation.
+// doubt allows any generation for the blocks first to last.
 func (t *Tracker) doubt(first, last int64) {
 	for i := first; i <= min(last, int64(len(t.state))-1); i++ {
 		t.state[i].Store(unsure)
@@ -116,7 +116,7 @@ func (t *Tracker) isWritten(block int64) bool {
 	return len(t.state) > 0 && t.state[block].Load() >= oneWrite
 }
 
-// written says what was written, and counts the blocks in doubt among it.
+// written returns the number of acknowledged writes, of written blocks, and of those in doubt.
 func (t *Tracker) written() (acknowledged, blocks, doubted int64) {
 	for i := range t.state {
 		s := t.state[i].Load()

@@ -13,8 +13,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// A sample is this many blocks of each file, fewer where that would be more than sampleBytes in all, but never
-// less than sampleAtLeast.
+// A sample has sampleBlocks blocks of each file, but at most sampleBytes of all files together, and always at
+// least sampleAtLeast blocks of each file.
 const (
 	sampleBlocks  = 64
 	sampleBytes   = 256 << 20
@@ -23,15 +23,15 @@ const (
 
 const (
 	verifySlots      = 8
-	verifyChunkBytes = 1 << 20 // what one read takes at most, or one block
+	verifyChunkBytes = 1 << 20 // maximum size of a read, unless a block is larger
 )
 
-// ReadingBytes is how much memory Verify takes to read blocks of a size.
+// ReadingBytes returns the memory that Verify needs to read blocks of a size.
 func ReadingBytes(block int64) int64 { return verifySlots * max(verifyChunkBytes, block) }
 
-// Verify reads the blocks back that Spec.Verify asks for, or a sample if the load wrote none, and compares every
-// byte with what must be there. It stops when over returns true. Wrong data are no error: it returns one only
-// where a block cannot be read.
+// Verify reads the blocks that Spec.Verify selects, or a sample if the load wrote none, and compares every
+// byte with the expected data. It stops when over returns true. Wrong data are not an error: Verify returns
+// an error only for a block that it cannot read.
 func (s *Set) Verify(ctx context.Context, over func() bool) (runfile.Verification, error) {
 	r := s.newReader(over)
 	for _, f := range s.files {
@@ -49,15 +49,15 @@ func (s *Set) Verify(ctx context.Context, over func() bool) (runfile.Verificatio
 	return r.found, err
 }
 
-// reader walks through the blocks to read back, in pieces of neighbours.
+// reader walks through the blocks to verify, in runs of neighbours.
 type reader struct {
 	set    *Set
 	mode   bench.VerifyMode
 	over   func() bool
 	block  int64 // bytes of one
-	chunk  int64 // the blocks of a file that are walked through in order
+	chunk  int64 // number of blocks of a file that it reads in order
 	chunks int64 // of all files
-	step   int64 // from one chunk to the next, which is far away
+	step   int64 // from one chunk to the next, far away
 
 	count, stride, phase int64 // of a sample
 
@@ -69,7 +69,7 @@ type reader struct {
 	found runfile.Verification
 }
 
-// run is a number of neighbouring blocks.
+// run is a range of neighbouring blocks.
 type run struct {
 	file      *File
 	from, end int64
@@ -83,7 +83,7 @@ func (s *Set) newReader(over func() bool) *reader {
 		chunk: min(max(verifyChunkBytes/block, 1), blocks),
 	}
 	r.chunks = (blocks + r.chunk - 1) / r.chunk * files
-	// A walk in steps of the golden ratio is spread evenly over all files wherever it is cut off.
+	// Steps of the golden ratio spread over all files evenly, wherever the walk ends.
 	r.step = max(1, int64(float64(r.chunks)*0.6180339887))
 	for gcd(r.step, r.chunks) != 1 {
 		r.step++
@@ -101,7 +101,7 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-// begin gives the next piece to read.
+// begin fills in the next run to read.
 func (r *reader) begin(_ int64, io *target.IO) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,7 +142,7 @@ func (r *reader) next() (next run, more bool) {
 	return next, true
 }
 
-// wants reports whether a block is to be read back.
+// wants reports whether a block must be verified.
 func (r *reader) wants(f *File, block int64) bool {
 	switch r.mode {
 	case bench.VerifyAll:
@@ -154,7 +154,7 @@ func (r *reader) wants(f *File, block int64) bool {
 	}
 }
 
-// end compares what was read.
+// end checks the blocks of a completed read.
 func (r *reader) end(_ int64, io *target.IO) error {
 	it := r.runs[io.Slot]
 	f := it.file

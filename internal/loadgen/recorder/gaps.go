@@ -10,32 +10,33 @@ import (
 )
 
 const (
-	// LeastGap is the shortest time without an answer that is kept. Operations of a load that runs take less.
+	// LeastGap is the shortest recorded time without an answer. Operations of a normal load take less.
 	LeastGap = 100 * time.Millisecond
-	// maxGaps bounds the memory of Gaps. If there are more gaps, the longest are kept.
+	// maxGaps bounds the memory of Gaps. If there are more gaps, the longest ones remain.
 	maxGaps = 512
 )
 
-// Gap is a time in which a lane had no answer. Waiting is when the oldest of the operations began that were
-// answered at To or later: from then on at least one operation waited.
+// Gap is a time in which a lane had no answer. Waiting is the start of the oldest operation that was answered
+// at To or later: from then on at least one operation waited.
 type Gap struct{ From, To, Waiting time.Duration }
 
-// NothingWaits is the Waiting of a gap in which no operation is known to have waited.
+// NothingWaits is the Waiting of a gap without a known waiting operation.
 const NothingWaits = time.Duration(math.MaxInt64)
 
-// Gaps keeps the gaps of one lane in one round. All times count from the start of the round. The lane alone
-// calls Answered and Failed; Until may be called at the same time. The zero value is ready.
+// Gaps records the gaps of one lane in one round. All times count from the start of the round. Only the lane
+// calls Answered and Failed; Until may be called concurrently. The zero value is ready to use.
 type Gaps struct {
 	last   atomic.Int64 // time of the newest answer
-	recent Gap          // the newest; only the lane changes it, with mu
+	recent Gap          // the newest gap; only the lane changes it, with mu
 
 	mu     sync.Mutex
-	ended  []Gap         // in the order of time, without recent
-	least  time.Duration // shorter gaps are not kept any more
-	failed time.Duration // when the oldest operation began that failed since the newest answer; 0 = none
+	ended  []Gap         // sorted by time, without recent
+	least  time.Duration // shorter gaps are no longer recorded
+	failed time.Duration // start of the oldest operation that failed since the newest answer; 0 = none
 }
 
-// Answered notes an answer at end to an operation that began at start. It costs two comparisons unless a gap ends.
+// Answered records an answer at end to an operation that began at start. It costs two comparisons unless a
+// gap ends.
 func (g *Gaps) Answered(start, end time.Duration) {
 	last := time.Duration(g.last.Load())
 	switch {
@@ -55,7 +56,7 @@ func (g *Gaps) Answered(start, end time.Duration) {
 	g.last.Store(int64(end))
 }
 
-// Failed notes that an operation that began at start failed: that is no answer.
+// Failed records the failure of an operation that began at start, which is not an answer.
 func (g *Gaps) Failed(start time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -64,7 +65,7 @@ func (g *Gaps) Failed(start time.Duration) {
 	}
 }
 
-// keep adds the recent gap to those that have ended. mu is held.
+// keep adds the recent gap to ended. mu is held.
 func (g *Gaps) keep() {
 	if g.recent.To-g.recent.From < max(g.least, LeastGap) {
 		return
@@ -82,8 +83,8 @@ func (g *Gaps) keep() {
 
 func byTime(a, b Gap) int { return cmp.Compare(a.From, b.From) }
 
-// Until returns the gaps up to end, in the order of time, and the one that lasts then. since is from when on an
-// operation waits that has not ended, or NothingWaits.
+// Until returns the gaps up to end, sorted by time, including the one that still lasts. since is the time
+// from which an unfinished operation waits, or NothingWaits.
 func (g *Gaps) Until(end, since time.Duration) []Gap {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -93,7 +94,7 @@ func (g *Gaps) Until(end, since time.Duration) []Gap {
 	return slices.DeleteFunc(all, func(gap Gap) bool { return gap.To-gap.From < LeastGap })
 }
 
-// waiting says since when an operation waits that has not been answered. mu is held.
+// waiting returns the time from which an unanswered operation waits. mu is held.
 func (g *Gaps) waiting(since time.Duration) time.Duration {
 	if g.failed > 0 {
 		return g.failed
@@ -101,7 +102,7 @@ func (g *Gaps) waiting(since time.Duration) time.Duration {
 	return since
 }
 
-// Reset forgets everything. The lane may not be running.
+// Reset removes all gaps. The lane must not be running.
 func (g *Gaps) Reset() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -109,7 +110,7 @@ func (g *Gaps) Reset() {
 	g.recent, g.ended, g.least, g.failed = Gap{}, nil, 0, 0
 }
 
-// Common returns the gaps that two lists, each in the order of time, have in common.
+// Common returns the times that are in the gaps of both lists. Each list is sorted by time.
 func Common(a, b []Gap) []Gap {
 	var out []Gap
 	for len(a) > 0 && len(b) > 0 {

@@ -1,10 +1,10 @@
-// Package recorder counts operations and their latencies while load runs. Every operation pays for
-// it, so it has no lock, no channel and no allocation.
+// Package recorder counts operations and their latencies while load runs. It uses no lock, no channel and no
+// allocation, because every operation pays for it.
 //
-// A lane of a stream records for many workers. Each of the first 32 lanes has its own shard, and further ones
-// share them: the counters of a shard cost memory, and two lanes seldom count at the same moment. Each shard
-// has one array of atomic buckets for each direction and phase, with the geometry of the HdrHistogram in the
-// result file, so that nothing is lost in the conversion. An array costs 0.17 MB whatever the number of
+// A lane of a stream records for many workers. Each of the first 32 lanes has its own shard, and further
+// lanes share them: the counters of a shard cost memory, and two lanes seldom count at the same moment. Each
+// shard has one array of atomic buckets for each direction and phase, with the geometry of the HdrHistogram
+// in the result file, so that the conversion loses nothing. An array costs 0.17 MB whatever the number of
 // workers: a thousand workers with their own histograms would cost some hundred MB.
 package recorder
 
@@ -31,9 +31,9 @@ const (
 // Phase distinguishes measured operations from others.
 type Phase int
 
-// The phases. An operation belongs to the phase in which it ended. Unended has operations that were not
-// answered at the end of the window; in an open loop, those that were due in it. It records how long
-// they had waited until then. Failed has those that failed, of all shards together.
+// The phases. An operation belongs to the phase in which it ended. Unended has operations without an answer
+// at the end of the window, with the time that they had waited until then; in an open loop, only operations
+// that were due in the window. Failed has the failed operations of all shards together.
 const (
 	Warmup Phase = iota
 	Measure
@@ -42,7 +42,7 @@ const (
 	phases
 )
 
-// The buckets are those of a stats.Histogram, and a test compares the two.
+// The buckets are those of a stats.Histogram; a test compares the two.
 const (
 	subBits     = 11 // 2048 sub-buckets: 3 significant digits
 	halfBits    = subBits - 1
@@ -54,12 +54,11 @@ const (
 	cacheLines = 128 // bytes; two, because they are fetched in pairs
 )
 
-// Recorder holds all shards of one client. Recording is safe for any number of
-// goroutines at once, and so is reading at the same time: what is read is then
-// a moment ago, never torn.
+// Recorder holds all shards of one client. It is safe for concurrent recording and reading: a reader gets
+// recent values, never torn ones.
 type Recorder struct{ shards []*Shard }
 
-// Shard is where a lane records.
+// Shard holds the counters of a lane.
 type Shard struct {
 	counters [phases][directions]*counters
 }
@@ -72,8 +71,7 @@ type counters struct {
 	buckets     [buckets]atomic.Uint64
 }
 
-// New returns a recorder for this many lanes. Memory that is never recorded
-// in is never touched.
+// New returns a recorder for this many lanes. Counters that are never used are never touched in memory.
 func New(lanes int) *Recorder {
 	r := &Recorder{shards: make([]*Shard, min(max(lanes, 1), maxShards))}
 	for i := range r.shards {
@@ -93,7 +91,7 @@ func New(lanes int) *Recorder {
 // Shard returns the shard of lane i.
 func (r *Recorder) Shard(i int) *Shard { return r.shards[i%len(r.shards)] }
 
-// Record counts one operation that succeeded.
+// Record counts one successful operation.
 func (s *Shard) Record(p Phase, d Direction, latency time.Duration, bytes int) {
 	c := s.counters[p][d]
 	c.buckets[indexOf(microseconds(latency))].Add(1)
@@ -101,14 +99,14 @@ func (s *Shard) Record(p Phase, d Direction, latency time.Duration, bytes int) {
 	c.nanoseconds.Add(uint64(max(latency, 0)))
 }
 
-// RecordError counts one operation that failed. How long it was waited for is a latency, too: without it, a
-// load that breaks off looks faster than one that waits.
+// RecordError counts one failed operation. Its waiting time is a latency, too: otherwise a load that gives up
+// looks faster than a load that waits.
 func (s *Shard) RecordError(d Direction, latency time.Duration) {
 	s.Record(Failed, d, latency, 0)
 	s.counters[Failed][d].errors.Add(1)
 }
 
-// Reset forgets everything. No worker may be recording.
+// Reset clears all counters. No worker may be recording.
 func (r *Recorder) Reset() {
 	for _, s := range r.shards {
 		for p := range s.counters {
@@ -127,32 +125,31 @@ func (c *counters) reset() {
 	c.nanoseconds.Store(0)
 	c.errors.Store(0)
 	for i := range c.buckets {
-		if c.buckets[i].Load() != 0 { // or all of their memory would be touched
+		if c.buckets[i].Load() != 0 { // writing every bucket would touch all of the memory
 			c.buckets[i].Store(0)
 		}
 	}
 }
 
-// microseconds rounds to the nearest, within the range of the geometry.
+// microseconds rounds to the nearest microsecond, within the range of the geometry.
 func microseconds(d time.Duration) int64 {
 	us := (int64(d) + 500) / 1000
 	return min(max(us, 0), stats.HighestMicroseconds)
 }
 
-// indexOf gives the bucket of a value: linear up to 2048, then 1024 buckets for
-// each doubling.
+// indexOf returns the bucket of a value: linear up to 2048, then 1024 buckets for each doubling.
 func indexOf(us int64) int {
 	shift := bits.Len64(uint64(us)|(subBuckets-1)) - subBits
 	return shift<<halfBits + int(us>>shift)
 }
 
-// valueOf gives the lowest value that falls into bucket i.
+// valueOf returns the lowest value of bucket i.
 func valueOf(i int) int64 {
 	shift := max(i>>halfBits-1, 0)
 	return int64(i-shift<<halfBits) << shift
 }
 
-// highestIn gives the highest value that falls into bucket i.
+// highestIn returns the highest value of bucket i.
 func highestIn(i int) int64 { return valueOf(i+1) - 1 }
 
 // Snapshot holds the counts of one direction up to some moment. The zero value is empty.
@@ -164,8 +161,7 @@ type Snapshot struct {
 	buckets     []uint64
 }
 
-// Read adds up the shards of direction d over the given phases into s, whose
-// memory it uses again.
+// Read adds up the shards of direction d over the given phases into s. It reuses the memory of s.
 func (r *Recorder) Read(s *Snapshot, d Direction, of ...Phase) {
 	if s.buckets == nil {
 		s.buckets = make([]uint64, buckets)
@@ -181,10 +177,10 @@ func (r *Recorder) Read(s *Snapshot, d Direction, of ...Phase) {
 	}
 }
 
-// ReadWindow is Read of the whole window. Operations that were not answered at its end count in the latencies,
-// or a standstill there would be missing. In an open loop these are all that were due. In a closed loop they are
-// those that had waited for longer than all others took: those that end in a window are already as long
-// as all are.
+// ReadWindow reads the whole window into s. It includes the latencies of operations without an answer at the
+// end of the window, because otherwise a standstill there would be missing. In an open loop it includes all
+// that were due. In a closed loop it includes those that had waited longer than the longest measured latency:
+// the operations that end in a window already represent the lengths of all others.
 func (r *Recorder) ReadWindow(s *Snapshot, d Direction, openLoop bool) {
 	r.Read(s, d, Measure)
 	longest := buckets - 1
@@ -216,7 +212,7 @@ func (s *Snapshot) add(c *counters, succeeded bool) {
 	}
 }
 
-// Mean gives the mean latency, or 0 when nothing was counted.
+// Mean returns the mean latency, or 0 if nothing was counted.
 func (s *Snapshot) Mean() time.Duration {
 	if s.Count+s.Errors == 0 {
 		return 0
@@ -224,7 +220,7 @@ func (s *Snapshot) Mean() time.Duration {
 	return time.Duration(s.nanoseconds / (s.Count + s.Errors))
 }
 
-// SlowerThan counts the operations that took longer than d, as exactly as the histogram allows.
+// SlowerThan counts the operations that took longer than d, within the precision of the histogram.
 func (s *Snapshot) SlowerThan(d time.Duration) (n int64) {
 	for _, count := range s.buckets[indexOf(microseconds(d))+1:] {
 		n += int64(count)
@@ -232,7 +228,7 @@ func (s *Snapshot) SlowerThan(d time.Duration) (n int64) {
 	return n
 }
 
-// Ops gives the form of the result file, or nil when nothing was counted.
+// Ops returns the form for the result file, or nil if nothing was counted.
 func (s *Snapshot) Ops() (*runfile.Ops, error) {
 	if !slices.ContainsFunc(s.buckets, func(n uint64) bool { return n > 0 }) {
 		return nil, nil //nolint:nilnil // nothing counted is no failure, and absent in the file
@@ -250,8 +246,8 @@ func (s *Snapshot) Ops() (*runfile.Ops, error) {
 	return &runfile.Ops{Count: s.Count, Bytes: s.Bytes, Errors: s.Errors, Histogram: text}, nil
 }
 
-// Since returns what was counted between before and s, or nil if that is nothing. Both must come
-// from the same recorder and direction, before being the earlier.
+// Since returns the counts between before and s, or nil if there are none. Both must come from the same
+// recorder and direction, before being the earlier one.
 func (s *Snapshot) Since(before *Snapshot) *runfile.SampleOps {
 	out := runfile.SampleOps{
 		Count:  s.Count - before.Count,
@@ -299,7 +295,7 @@ type part struct {
 	counts      [runfile.MaxBatchBucket + 1]int64
 }
 
-// Add appends what was counted between before and s. took is the time between them, the same for all calls.
+// Add appends the counts between before and s. took is the time between them, the same for all calls.
 func (b *Batches) Add(s, before *Snapshot, took time.Duration) {
 	if n := len(b.parts); n == 0 || b.parts[n-1].differences == b.within {
 		if n == runfile.MaxBatches {

@@ -1,6 +1,5 @@
-// Package target defines what load is put on: a small file interface with a
-// strict contract. Implementations live in the packages below it and all run
-// the same conformance suite, targettest.
+// Package target defines the interface to the files that carry the load: small, with a strict contract.
+// Implementations live in the packages below it, and all run the same conformance suite, targettest.
 package target
 
 import (
@@ -16,12 +15,11 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// SectorBytes is the unit in which offsets and lengths of all file I/O are
-// counted: every offset and every length is a multiple of it.
+// SectorBytes is the unit of all file I/O: every offset and every length is a multiple of it.
 const SectorBytes = 512
 
-// BufferAlignBytes is the alignment in memory of every buffer handed to a
-// File. O_DIRECT asks for it; an Arena gives it.
+// BufferAlignBytes is the alignment in memory of every buffer for a File. O_DIRECT requires it; an Arena
+// provides it.
 const BufferAlignBytes = 4096
 
 // Target is one place that load can be put on: an export reached by the
@@ -40,33 +38,30 @@ const BufferAlignBytes = 4096
 //   - No call is repeated by the caller because of an error: what may be
 //     retried (a lost connection) was retried before the error came out.
 type Target interface {
-	// Directory opens the directory name, which is one path element, directly
-	// below the export or the mount. With create it is made when it is missing;
-	// without, the error of a missing one satisfies IsNotExist.
+	// Directory opens the directory name, which is one path element, directly below the export or the mount.
+	// With create it makes a missing directory; without, the error of a missing directory satisfies IsNotExist.
 	Directory(ctx context.Context, name string, create bool) (Directory, error)
-	// RemoveDirectory removes the directory name. An error that satisfies
-	// IsNotEmpty says that files are left in it, IsNotExist that it was gone.
+	// RemoveDirectory removes the directory name. If files are left in it, the error satisfies IsNotEmpty; if it
+	// is missing, IsNotExist.
 	RemoveDirectory(ctx context.Context, name string) error
-	// NewStream connects one more stream, which does what the same calls of the Files would do and
-	// keeps many I/Os outstanding. It is closed with the Target, or before.
+	// NewStream connects one more stream, which performs the I/O of Files and keeps many I/Os outstanding. Close
+	// it before the Target, or with it.
 	NewStream(ctx context.Context, opt StreamOptions) (Stream, error)
-	// Facts says what was found when the target was opened. It does no I/O.
+	// Facts returns the facts that were found when the target was opened. It does no I/O.
 	Facts() runfile.MountFacts
-	// Channels returns the counters of every channel since the target was
-	// opened, in a stable order, or nil where there are no channels. It does
-	// no I/O and may be called while load runs.
+	// Channels returns the counters of every channel since the target was opened, in a stable order, or nil
+	// without channels. It does no I/O and may be called while load runs.
 	Channels() []runfile.Channel
-	// Servers returns the NFS servers that the channels lead to, with their counters since
-	// the target was opened, in a stable order, or nil where the client keeps no state at a
-	// server. It does no I/O and may be called while load runs.
+	// Servers returns the NFS servers of the channels, with their counters since the target was opened, in a
+	// stable order, or nil if the client keeps no state at a server. It does no I/O and may be called while load
+	// runs.
 	Servers() []runfile.NFSServer
-	// Close releases everything. Files that are still open become useless.
-	// A second Close does nothing.
+	// Close releases all resources. Open files become useless. A second Close does nothing.
 	Close() error
 }
 
-// Check looks, before a run, for what the run would hang on, as far as a Target knows. Whoever
-// only removes files has no need of it. What it finds is in Facts.
+// Check tests a Target before a run for problems that would make the run hang, if the Target supports this.
+// It is unnecessary before removing files. Its results are in Facts.
 func Check(ctx context.Context, t Target) error {
 	if c, ok := t.(interface {
 		Check(ctx context.Context) error
@@ -78,120 +73,116 @@ func Check(ctx context.Context, t Target) error {
 
 // Directory is one open directory of a Target.
 type Directory interface {
-	// List returns the names of all entries but "." and "..", in no order.
+	// List returns the names of all entries except "." and "..", unsorted.
 	List(ctx context.Context) ([]string, error)
-	// Open opens the file name, which must be a regular file without a second name (a hard link): another name may be
-	// that of somebody else's file. What is none is an *Error of runfile.FailureForeignFiles.
+	// Open opens the file name, which must be a regular file without a second name (a hard link), because
+	// another name may belong to somebody else's file. For any other entry the error is an *Error with
+	// runfile.FailureForeignFiles.
 	Open(ctx context.Context, name string, opt OpenOptions) (File, error)
-	// Remove removes the file name; of a missing one the error satisfies
-	// IsNotExist.
+	// Remove removes the file name. If it is missing, the error satisfies IsNotExist.
 	Remove(ctx context.Context, name string) error
-	// Rename gives the file from the name to. A file that has that name loses it, and does not change.
+	// Rename gives the file from the name to. A file that already has this name loses it and does not change.
 	Rename(ctx context.Context, from, to string) error
 }
 
-// OpenOptions say how a file is opened. It is never truncated by opening.
+// OpenOptions configures how a file is opened. Opening never truncates it.
 type OpenOptions struct {
-	// Create makes the file, empty. It must not exist: see IsExist.
+	// Create makes an empty file. The file must not exist: see IsExist.
 	Create bool
-	// Stable makes every WriteAt of this File return only when the data would
-	// survive a crash of the server, as a database writer needs it: FILE_SYNC
-	// writes over NFS, O_DSYNC through a mount. Without it data is safe after
-	// Commit only, which is how files are filled.
+	// Stable makes every WriteAt of this File return only when the data would survive a crash of the server, as
+	// a database writer needs: FILE_SYNC writes over NFS, O_DSYNC through a mount. Without it data is safe only
+	// after Commit, which suffices for filling files.
 	Stable bool
 }
 
-// File is one open file. The page cache of this client is never used.
+// File is one open file. It never uses the page cache of this client.
 //
 // Buffers are aligned to BufferAlignBytes; their length and all offsets are
 // multiples of SectorBytes. An implementation neither keeps nor changes a
 // buffer after the call. ReadAt and WriteAt are for little data: a Stream moves
 // the rest.
 type File interface {
-	// ReadAt fills p from off. It returns less than len(p) only with an error:
-	// io.EOF at the end of the file, in which case n bytes are good.
+	// ReadAt fills p from off. It returns less than len(p) only with an error: with io.EOF at the end of the
+	// file, the first n bytes are valid.
 	ReadAt(ctx context.Context, p []byte, off int64) (n int, err error)
-	// WriteAt writes all of p at off, or returns an error; then any part of p
-	// may have been written.
+	// WriteAt writes all of p at off, or returns an error. After an error any part of p may have been written.
 	WriteAt(ctx context.Context, p []byte, off int64) error
-	// Commit makes everything that was written through this File survive a crash of the
-	// server. It returns what the server has lost already, in a restart: the caller writes
-	// that again.
+	// Commit makes all data written through this File survive a crash of the server. It returns the ranges that
+	// the server has already lost in a restart: the caller must write them again.
 	Commit(ctx context.Context) (lost []Span, err error)
-	// Size asks the server for the present size in bytes.
+	// Size returns the current size in bytes from the server.
 	Size(ctx context.Context) (int64, error)
-	// Close forgets the file. It does not commit.
+	// Close closes the file. It does not commit.
 	Close() error
 }
 
 // Span is a range of bytes of a file: [From, To).
 type Span struct{ From, To int64 }
 
-// StreamOptions say what a stream is for.
+// StreamOptions configures a stream.
 type StreamOptions struct {
-	// Slots is how many I/Os may be outstanding, each of at most BlockBytes.
+	// Slots bounds the outstanding I/Os, each of at most BlockBytes.
 	Slots      int
 	BlockBytes int64
-	// Streams is how many of them the caller uses at the same time, this one
-	// included: one alone may be worth more connections than one of many.
+	// Streams is the number of streams that the caller uses at the same time, including this one: a single
+	// stream may get more connections than one of many.
 	Streams int
 }
 
 // Stream carries the I/O of one job.
 type Stream interface {
-	// Lanes is how many goroutines Run calls the Driver from.
+	// Lanes returns the number of goroutines from which Run calls the Driver.
 	Lanes() int
-	// Run asks d for the I/O of every slot, in the order of the slots, and
-	// again whenever one is done, until d has no more for any slot and nothing
-	// is outstanding. Soon after ctx is done no further I/O is asked for, what is
-	// outstanding ends with an error that wraps the cause of ctx, and Run
-	// returns. It may be called again afterwards, never twice at once.
+	// Run asks d for the I/O of every slot, in the order of the slots, and again after each I/O, until d has no
+	// more I/O for any slot and nothing is outstanding. Soon after ctx is done, Run asks for no further I/O,
+	// outstanding I/Os end with an error that wraps the cause of ctx, and Run returns. It may be called again
+	// afterwards, but never concurrently.
 	Run(ctx context.Context, d Driver)
-	// Close ends the connections; not during Run. A second Close does nothing.
+	// Close closes the connections. It must not be called during Run. A second Close does nothing.
 	Close() error
 }
 
-// maxProcessors is what ProvideThreads asks for at most; each costs some memory.
+// maxProcessors bounds the processors that ProvideThreads requests; each costs some memory.
 const maxProcessors = 512
 
-// ProvideThreads makes room for lanes, which hold a processor while they block. With no more
-// processors than cores, the Go scheduler would notice a blocked one only after tens of
-// microseconds, and start others late by the same time.
+// ProvideThreads raises GOMAXPROCS by lanes, because a lane holds a processor while it blocks. With no more
+// processors than cores, the Go scheduler would notice a blocked lane only after tens of microseconds, and
+// start others late by the same time.
 func ProvideThreads(lanes int) (restore func()) {
 	before := runtime.GOMAXPROCS(0)
 	runtime.GOMAXPROCS(min(before+lanes, max(maxProcessors, before)))
 	return func() { runtime.GOMAXPROCS(before) }
 }
 
-// Paths is implemented by a Stream that knows over which path a lane carries its I/O.
+// Paths is implemented by a Stream that knows the path of each lane.
 type Paths interface {
-	// Path names the path of a lane.
+	// Path returns the path of a lane.
 	Path(lane int) string
 }
 
-// Ceiling is implemented by a Stream that can tell what the client does at most.
+// Ceiling is implemented by a Stream that can measure the limit of the client.
 type Ceiling interface {
-	// Ceiling counts the I/Os that the client does in a window behind a warm-up, with as many lanes and slots as the
-	// Stream, without the storage. bufs has a buffer for each slot, whose content a read changes. Not during Run.
+	// Ceiling counts the I/Os that the client does in a window after a warm-up, without the storage, with as
+	// many lanes and slots as the Stream. bufs has a buffer for each slot; reads change their content. It must
+	// not be called during Run.
 	Ceiling(ctx context.Context, bufs [][]byte, write bool, warmup, window time.Duration) (ops int64, err error)
 }
 
-// Driver says what a Stream does, and is called with the outcome. Different lanes call
-// it at the same time, but never for the same slot.
+// Driver provides the I/Os of a Stream and receives their results. Different lanes call it at the same time,
+// but never for the same slot.
 type Driver interface {
-	// Next fills in the next I/O of a slot. With Wait above zero nothing is
-	// started, and Next is called again that much later at the earliest. False
-	// means that the slot has no more to do in this Run.
+	// Next fills in the next I/O of a slot. If Wait is above zero, the stream starts nothing and calls Next
+	// again after at least that time. False means that the slot has no more I/Os in this Run.
 	Next(io *IO) bool
-	// Done is called when the I/O is done, or failed as io.Err says. Next of the
-	// slot is best called right after it, on the same lane.
+	// Done receives a completed I/O, or a failed one with io.Err. A stream should call Next of the slot right
+	// after it, on the same lane.
 	Done(io *IO)
 }
 
-// IO is one I/O of one slot. The buffer belongs to the stream from Next to Done.
-// The File is one of the Target's.
+// IO is one I/O of one slot. The buffer belongs to the stream from Next to Done. The File is a file of the
+// stream's Target.
 type IO struct {
-	// Slot counts from 0; Lane is who calls, from 0. Both are set by the stream.
+	// Slot counts from 0; Lane is the calling lane, from 0. The stream sets both.
 	Slot, Lane int
 
 	Write  bool
@@ -200,11 +191,10 @@ type IO struct {
 	Offset int64
 	Wait   time.Duration
 
-	// SentAgain says that a part was sent a second time, because the connection was lost before the answer.
-	// The server may execute both calls, and the first one late. Set by the stream, as far as it knows.
+	// SentAgain means that a part of the I/O was sent a second time, because the connection was lost before the
+	// answer. The server may execute both calls, and the first one late. The stream sets it as far as it knows.
 	SentAgain bool
-	// Err is nil when all of Buf was read or written; io.EOF when the file
-	// ended before.
+	// Err is nil if all of Buf was read or written; io.EOF if the file ended before.
 	Err error
 }
 
@@ -240,20 +230,17 @@ func CodeOf(err error) string {
 	return ""
 }
 
-// IsNotExist reports whether err says that a name is not there. Targets wrap
-// fs.ErrNotExist.
+// IsNotExist reports whether err means that a name does not exist. Targets wrap fs.ErrNotExist.
 func IsNotExist(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// IsExist reports whether err says that a name is there already. Targets wrap
-// fs.ErrExist.
+// IsExist reports whether err means that a name already exists. Targets wrap fs.ErrExist.
 func IsExist(err error) bool { return errors.Is(err, fs.ErrExist) && !IsNotEmpty(err) }
 
-// IsNotEmpty reports whether err says that a directory has entries. Targets
-// wrap syscall.ENOTEMPTY.
+// IsNotEmpty reports whether err means that a directory has entries. Targets wrap syscall.ENOTEMPTY.
 func IsNotEmpty(err error) bool { return errors.Is(err, syscall.ENOTEMPTY) }
 
-// Arena is page-aligned memory outside the Go heap, cut into equal buffers:
-// O_DIRECT needs the alignment, and the garbage collector need not know it.
+// Arena is page-aligned memory outside the Go heap, cut into equal buffers: O_DIRECT requires the alignment,
+// and the garbage collector does not scan it.
 type Arena struct {
 	mapped   []byte
 	mem      []byte // of mapped, from a boundary of large pages
@@ -262,8 +249,8 @@ type Arena struct {
 	released bool
 }
 
-// NewArena maps count buffers of size bytes each. The memory is zero and costs
-// nothing until it is touched. Call Release when no I/O can use it any more.
+// NewArena maps count buffers of size bytes each. The memory is zero and costs nothing until it is used. Call
+// Release when no I/O can use it any more.
 func NewArena(count int, size int64) (*Arena, error) {
 	if count < 1 || size < 1 {
 		return nil, fmt.Errorf("map %d buffers of %d bytes: both must be positive", count, size)
@@ -283,9 +270,8 @@ func NewArena(count int, size int64) (*Arena, error) {
 	}
 	if total >= hugeFromBytes {
 		skip = (hugePageBytes - int64(uintptr(unsafe.Pointer(&mem[0]))%hugePageBytes)) % hugePageBytes
-		// An I/O on one large page costs less than on 256 small ones: the kernel pins
-		// and maps it at once. It is what Oracle's buffer cache lies on. Where there is
-		// no large page, small ones do.
+		// An I/O on one large page costs less than on 256 small ones: the kernel pins and maps it at once. Oracle's
+		// buffer cache uses large pages, too. Without a large page, small ones work.
 		_ = syscall.Madvise(mem[skip:whole-hugePageBytes+skip], madvHugePage)
 	}
 	return &Arena{mapped: mem, mem: mem[skip:], stride: int(stride), size: int(size)}, nil
@@ -297,14 +283,13 @@ const (
 	madvHugePage  = 14      // MADV_HUGEPAGE of Linux
 )
 
-// Buffer returns buffer i, from 0. Its capacity ends where its length does.
+// Buffer returns buffer i, from 0. Its capacity equals its length.
 func (a *Arena) Buffer(i int) []byte {
 	from := i * a.stride
 	return a.mem[from : from+a.size : from+a.size]
 }
 
-// Release gives the memory back. Using a buffer afterwards is a fault. A
-// second call does nothing.
+// Release unmaps the memory. Using a buffer afterwards is a fault. A second call does nothing.
 func (a *Arena) Release() error {
 	if a.released {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
-// Limits of what is decoded, of which RFC 8881 sets none.
+// Limits of decoded values. RFC 8881 sets none.
 const (
 	MaxStripeIndices = 4096
 	MaxServers       = 256 // data servers of one device
@@ -22,8 +22,8 @@ const (
 	utilStripeUnit       = 0xFFFFFFC0
 )
 
-// Body is the body of a segment with the files layout type: nfsv4_1_file_layout4 of RFC
-// 8881 13.3. What is decoded does not alias the input.
+// Body is the body of a segment with the files layout type: nfsv4_1_file_layout4 of RFC 8881 13.3. Decoded values do
+// not alias the input.
 type Body struct {
 	Device           v4.DeviceID
 	StripeUnit       uint32 // bytes, a multiple of 64

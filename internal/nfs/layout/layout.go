@@ -9,7 +9,7 @@ import (
 	v4 "github.com/nfsbench/nfsbench/internal/nfs/v4"
 )
 
-// Limits of what New accepts.
+// Limits of New.
 const (
 	// MaxSegments is the highest number of segments of one file.
 	MaxSegments = 256
@@ -20,7 +20,7 @@ const (
 
 // Segment is one segment of the layout of a file, with the device that it names.
 type Segment struct {
-	IOMode uint32 // v4.IOModeRead or v4.IOModeReadWrite, which is also good for reading
+	IOMode uint32 // v4.IOModeRead or v4.IOModeReadWrite, which also allows reading
 	Offset uint64 // in the file
 	Length uint64 // bytes, or v4.ToEnd
 	Body   Body
@@ -69,8 +69,8 @@ func (s *Segment) validateBody() error {
 	return nil
 }
 
-// Validate returns an error that names the field of RFC 8881 that makes the device unusable.
-// Addresses are not looked into: a client uses those that it can.
+// Validate returns an error that names the field of RFC 8881 that makes the device unusable. It does not check
+// addresses: a client uses those that it can.
 func (v *Device) Validate() error {
 	if len(v.StripeIndices) == 0 {
 		return errors.New("nflda_stripe_indices is empty")
@@ -86,12 +86,11 @@ func (v *Device) Validate() error {
 	return nil
 }
 
-// Layout is the layout of one file: its segments, in the order in which they are looked at.
-// It does not change, and any number of goroutines may use it.
+// Layout is the layout of one file: its segments in the order of search. It is immutable and safe for concurrent use.
 type Layout struct{ segments []Segment }
 
-// New returns the layout of a file. It refuses segments that are not valid. Segments may
-// overlap; the first one that covers an offset decides.
+// New returns the layout of a file. It refuses invalid segments. If segments overlap, the first one that covers an
+// offset counts.
 func New(segments []Segment) (*Layout, error) {
 	if len(segments) > MaxSegments {
 		return nil, fmt.Errorf("layout of %d segments, more than %d", len(segments), MaxSegments)
@@ -107,20 +106,19 @@ func New(segments []Segment) (*Layout, error) {
 // Segments returns the segments. Callers must not change them.
 func (l *Layout) Segments() []Segment { return l.segments }
 
-// Place says where bytes of a file are.
+// Place is the place of bytes of a file.
 type Place struct {
-	Segment int    // index of the segment that says so
+	Segment int    // index of the segment
 	Server  int    // index of the data server in Device.Servers of that segment
-	Handle  []byte // at the data server; nil: the handle that the metadata server gave
+	Handle  []byte // at the data server; nil: the handle of the metadata server
 	Offset  uint64 // at the data server
-	// Bytes is how many bytes from there are in the same stripe unit and segment. With a
-	// single stripe index stripe units follow each other, and it counts them all.
+	// Bytes is the number of bytes from there in the same stripe unit and segment. With a single stripe index, stripe
+	// units follow each other, and Bytes counts them all.
 	Bytes uint64
 }
 
-// Find returns the place of the byte at offset, for reading or for writing. It is false
-// where no segment covers it, and the metadata server serves that byte. It allocates
-// nothing.
+// Find returns the place of the byte at offset, for reading or for writing. It returns false if no segment covers the
+// byte, which the metadata server then serves. It allocates nothing.
 func (l *Layout) Find(offset uint64, write bool) (Place, bool) {
 	for i := range l.segments {
 		s := &l.segments[i]
@@ -138,7 +136,7 @@ func (l *Layout) Find(offset uint64, write bool) (Place, bool) {
 	return Place{}, false
 }
 
-// Gap returns how many bytes from offset on no segment covers.
+// Gap returns the number of bytes from offset on that no segment covers.
 func (l *Layout) Gap(offset uint64, write bool) uint64 {
 	gap := math.MaxUint64 - offset
 	for i := range l.segments {
@@ -154,7 +152,7 @@ func (l *Layout) Gap(offset uint64, write bool) uint64 {
 	return gap
 }
 
-// left returns how many bytes of the segment begin at offset, which is not before it.
+// left returns the number of bytes of the segment from offset on, which is not before the segment.
 func (s *Segment) left(offset uint64) uint64 {
 	if s.Length == v4.ToEnd {
 		return math.MaxUint64 - offset
@@ -162,7 +160,7 @@ func (s *Segment) left(offset uint64) uint64 {
 	return s.Length - min(offset-s.Offset, s.Length)
 }
 
-// place is the arithmetic of RFC 8881 13.4.
+// place computes the place by RFC 8881 13.4.
 func (s *Segment) place(offset uint64) Place {
 	b := &s.Body
 	unit, width := uint64(b.StripeUnit), uint64(len(s.Device.StripeIndices))

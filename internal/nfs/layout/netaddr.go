@@ -42,9 +42,8 @@ func NetAddrOf(ap netip.AddrPort) NetAddr {
 	return NetAddr{NetID: id, Address: fmt.Sprintf("%s.%d.%d", ip, ap.Port()>>8, ap.Port()&0xFF)}
 }
 
-// AddrPort returns host and port of a universal address for TCP. It refuses other
-// transports, a port of zero, and addresses that no server can have: unspecified ones, multicast,
-// and those with a zone.
+// AddrPort returns host and port of a universal address for TCP. It refuses other transports, a port of zero, and
+// addresses that no server can have: unspecified ones, multicast ones, and those with a zone.
 func (a NetAddr) AddrPort() (netip.AddrPort, error) {
 	ap, err := a.parse()
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	v4 "github.com/nfsbench/nfsbench/internal/nfs/v4"
 )
 
-// TypeName is the name of a layout type (RFC 8881 22.4) for messages, or its number.
+// TypeName returns the name of a layout type (RFC 8881 22.4) for messages, or its number.
 func TypeName(kind uint32) string {
 	switch kind {
 	case v4.LayoutFiles:

@@ -1,6 +1,6 @@
-// Package mount speaks the two small protocols that lead to an NFSv3 export:
-// the portmapper, version 2 for IPv4 and versions 3 and 4 for IPv6 (RFC 1833), and
-// MOUNT, version 3 (RFC 1813 appendix I). Codecs work in both directions; the client half runs over an rpc.Conn.
+// Package mount implements the two small protocols for mounting an NFSv3 export: the portmapper, version 2 for IPv4
+// and versions 3 and 4 for IPv6 (RFC 1833), and MOUNT, version 3 (RFC 1813 appendix I). Codecs work in both
+// directions; the client half runs over an rpc.Conn.
 package mount
 
 import (
@@ -28,7 +28,7 @@ const (
 const (
 	PortmapProgram = 100000
 	PortmapVersion = 2 // knows IPv4 only
-	RPCBindVersion = 4 // 3 is the same for what is used here
+	RPCBindVersion = 4 // version 3 is the same for the procedures used here
 	PortmapPort    = 111
 
 	PortmapProcNull    = 0
@@ -91,7 +91,7 @@ func (r *MntRes) Code(c *xdr.Coder) {
 // Export is one entry of the export list.
 type Export struct {
 	Path   string
-	Groups []string // clients that may mount it; none means everybody
+	Groups []string // clients that may mount it; empty means everybody
 }
 
 // ExportRes is the export list, the results of EXPORT.
@@ -148,7 +148,7 @@ var statusTexts = map[Status]string{
 func Getport(ctx context.Context, conn *rpc.Conn, program, version uint32) (port int, err error) {
 	versions := []uint32{PortmapVersion}
 	if conn.IsIPv6() {
-		// A server that knows version 2 only has one port for both IP versions.
+		// If the server only knows version 2, it has one port for both IP versions.
 		versions = []uint32{RPCBindVersion, RPCBindVersion - 1, PortmapVersion}
 	}
 	for _, asked := range versions {
@@ -187,7 +187,7 @@ func getaddr(ctx context.Context, conn *rpc.Conn, asked, program, version uint32
 	if err := call(ctx, conn, xdr.Append(head, &b), &address); err != nil || address == "" {
 		return 0, err
 	}
-	// The host is that of the portmapper, and may be unspecified.
+	// The host is the portmapper's, and may be unspecified.
 	port, err := layout.NetAddr{NetID: layout.NetIDTCP6, Address: string(address)}.Port()
 	return int(port), err
 }
@@ -215,7 +215,7 @@ func Mnt(ctx context.Context, conn *rpc.Conn, cred rpc.Auth, path string) (MntRe
 	return res, nil
 }
 
-// Umnt tells the mount daemon that the export is no longer used.
+// Umnt tells the mount daemon that the client no longer uses the export.
 func Umnt(ctx context.Context, conn *rpc.Conn, cred rpc.Auth, path string) error {
 	head := rpc.AppendCall(nil, Program, Version, ProcUmnt, cred)
 	return call(ctx, conn, xdr.AppendString(head, path), nil)

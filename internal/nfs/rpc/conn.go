@@ -12,51 +12,50 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
-// maxRecordBytes is the largest reply that is accepted by default. It leaves room
-// for the largest transfer size that servers offer today.
+// maxRecordBytes is the default bound of a reply. It leaves room for the
+// largest transfer size of current servers.
 const maxRecordBytes = 17 << 20
 
-// Options tune a Conn. The zero Options are fine.
+// Options configures a Conn. The zero Options are valid.
 type Options struct {
-	// MaxRecordBytes caps a reply; 17 MiB if 0.
+	// MaxRecordBytes bounds a reply; 17 MiB if 0.
 	MaxRecordBytes int
 	// Counters receives the counts; a private one is used if nil.
 	Counters *Counters
-	// Serve answers a call that the other side makes over this connection, as NFSv4.1 does
-	// over the back channel: it gets the call without record mark, and returns the reply
-	// behind room for one, or nil for no reply. It runs in the goroutine that receives and
-	// must not wait. Without Serve a call is a violation of the protocol.
+	// Serve answers a call from the peer, as NFSv4.1 makes over the back channel. It gets the call without record mark,
+	// and returns the reply behind room for a record mark, or nil for no reply. It runs in the goroutine that receives
+	// and must not wait. Without Serve a call is a violation of the protocol.
 	Serve func(call []byte) []byte
 }
 
 // maxServedBytes is the longest call that Serve gets.
 const maxServedBytes = 64 << 10
 
-// maxUnsentReplies is how many bytes may wait to be sent when one more call is served. Who
-// calls and does not take the replies gets no more.
+// maxUnsentReplies bounds the unsent bytes of replies when another call is served. A peer that does not read its
+// replies gets no more.
 const maxUnsentReplies = 1 << 20
 
-// ErrUnsentReplies says that the other side calls and does not take the replies.
+// ErrUnsentReplies reports that the peer makes calls but does not read the replies.
 var ErrUnsentReplies = errors.New("rpc: too many replies wait to be sent")
 
-// Conn is a client connection with many calls in flight. Its methods may be
-// called from many goroutines.
+// Conn is a client connection with many calls in flight. It is safe for
+// concurrent use.
 type Conn struct {
 	nc       net.Conn
 	rec      *RecordReader
 	counters *Counters
 	serve    func(call []byte) []byte
 	failed   atomic.Bool
-	wake     chan struct{} // tells the writer to look
+	wake     chan struct{} // wakes the writer
 	done     chan struct{}
 
 	mu      sync.Mutex
 	table   table
-	pending []byte // waits to be written: calls, and replies to the other side
+	pending []byte // bytes to write: calls, and replies to the peer
 	served  int    // bytes of replies in pending
 	err     error
 
-	head [headBytes]byte // of the reader: the start of a reply
+	head [headBytes]byte // the start of a reply; belongs to the reader
 }
 
 // NewConn takes over nc and serves calls on it until Close or an error.
@@ -84,7 +83,7 @@ func (c *Conn) Do(ctx context.Context, call *Call) error {
 	return c.wait(ctx, call)
 }
 
-// start sends call. After an error it was not sent and is not outstanding.
+// start sends call. On an error the call is neither sent nor outstanding.
 func (c *Conn) start(call *Call) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,7 +103,7 @@ func (c *Conn) start(call *Call) error {
 	return nil
 }
 
-// wait waits until call, which start accepted, is done.
+// wait waits until a started call is done.
 func (c *Conn) wait(ctx context.Context, call *Call) error {
 	select {
 	case <-call.done:
@@ -112,7 +111,7 @@ func (c *Conn) wait(ctx context.Context, call *Call) error {
 	case <-ctx.Done():
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.table.abandon(call) { // else the reply is there just now
+		if c.table.abandon(call) { // otherwise the reply has just arrived
 			c.counters.InFlight.Add(-1)
 		}
 		return ctx.Err()
@@ -126,7 +125,7 @@ func (c *Conn) Oldest() (since int64, ok bool) {
 	return c.table.oldest()
 }
 
-// Failed reports whether the connection is beyond use.
+// Failed reports whether the connection has failed.
 func (c *Conn) Failed() bool { return c.failed.Load() }
 
 // Done is closed when the connection has ended and all its calls are done.
@@ -142,7 +141,7 @@ func (c *Conn) Err() error {
 // LocalAddr returns this side's address.
 func (c *Conn) LocalAddr() net.Addr { return c.nc.LocalAddr() }
 
-// IsIPv6 reports whether the connection is one over IPv6.
+// IsIPv6 reports whether the connection uses IPv6.
 func (c *Conn) IsIPv6() bool {
 	local, ok := c.nc.LocalAddr().(*net.TCPAddr)
 	return ok && local.IP.To4() == nil
@@ -155,7 +154,7 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// Fail ends the connection because of err. Outstanding calls end with it soon.
+// Fail ends the connection because of err. Outstanding calls soon end with it.
 func (c *Conn) Fail(err error) {
 	c.mu.Lock()
 	c.failLocked(err)
@@ -169,17 +168,17 @@ func (c *Conn) failLocked(err error) {
 	}
 	c.err = err
 	c.failed.Store(true)
-	// What the other side has not acknowledged is taken back: the kernel would go on sending
-	// it, and a WRITE would be executed long after it was made again over another connection.
+	// Discard unacknowledged data: the kernel would continue to send it, and the server would execute a WRITE long after
+	// its retransmission over another connection.
 	if tcp, ok := c.nc.(*net.TCPConn); ok && c.counters.InFlight.Load() > 0 {
 		_ = tcp.SetLinger(0)
 	}
-	// The error of closing says nothing that err does not say better.
+	// An error of Close adds nothing to err.
 	_ = c.nc.Close()
 }
 
-// lost gives the calls of a dead connection their error: a violation of the
-// protocol stays one, everything else is a lost connection.
+// lost returns the error for the calls of a dead connection: a protocol
+// violation stays one, every other error becomes a lost connection.
 func lost(err error) error {
 	if p, ok := errors.AsType[*ProtocolError](err); ok {
 		return p
@@ -219,7 +218,7 @@ func (c *Conn) wakeWriter() {
 	}
 }
 
-// writeLoop writes what is pending, until the connection has failed.
+// writeLoop writes pending bytes until the connection fails.
 func (c *Conn) writeLoop() {
 	var writing []byte
 	for range c.wake {
@@ -252,8 +251,8 @@ func classify(err error) error {
 	return err
 }
 
-// readReply receives one record and completes its call. An error means that the
-// stream cannot be trusted any more.
+// readReply receives one record and completes its call. After an error the
+// stream cannot be trusted.
 func (c *Conn) readReply() error {
 	n, err := c.rec.ReadFull(c.head[:])
 	if err != nil && !errors.Is(err, ErrRecordShort) {
@@ -293,14 +292,14 @@ func (c *Conn) readReply() error {
 	return err
 }
 
-// isCall reports whether a message of which start is here is a call.
+// isCall reports whether the message with this start is a call.
 func isCall(start []byte) bool {
 	d := xdr.NewDecoder(start)
 	_, kind := d.Uint32(), d.Uint32()
 	return d.Err() == nil && kind == typeCall
 }
 
-// answer serves the call of which start is here.
+// answer serves the call with this start.
 func (c *Conn) answer(start []byte) error {
 	if c.rec.Received() > maxServedBytes {
 		return ErrRecordTooLarge

@@ -5,12 +5,11 @@ import (
 	"fmt"
 )
 
-// Errors of malformed traffic. They are wrapped in a *ProtocolError when a Conn
-// meets them.
+// Errors of malformed traffic. A Conn wraps them in a *ProtocolError.
 var (
-	// ErrNotCall says that a message that must be a call is none.
+	// ErrNotCall reports a message that should be a call but is not.
 	ErrNotCall = errors.New("rpc: message is not a call")
-	// ErrNotReply says that a message that must be a reply is none.
+	// ErrNotReply reports a message that should be a reply but is not.
 	ErrNotReply = errors.New("rpc: message is not a reply")
 	// ErrRecordTooLarge says that a record is longer than the reader's cap.
 	ErrRecordTooLarge = errors.New("rpc: record larger than allowed")
@@ -18,7 +17,7 @@ var (
 	ErrRecordShort = errors.New("rpc: record ends too early")
 	// ErrUnknownXID says that a reply belongs to no call of this connection.
 	ErrUnknownXID = errors.New("rpc: reply to a call that was never made")
-	// ErrTooMuchData says that a reply carries more bulk data than were asked for.
+	// ErrTooMuchData reports a reply with more bulk data than requested.
 	ErrTooMuchData = errors.New("rpc: reply carries more data than were asked for")
 	// ErrClosed says that the connection was closed from this side.
 	ErrClosed = errors.New("rpc: connection closed")
@@ -64,7 +63,7 @@ type RefusedError struct {
 	Low, High uint32
 }
 
-// Error says in words why the call was not executed.
+// Error describes why the call was not executed.
 func (e *RefusedError) Error() string {
 	switch {
 	case !e.Denied:
@@ -103,8 +102,8 @@ func IsVersionError(err error) bool {
 	return errors.As(err, &e) && !e.Denied && e.Accept == AcceptProgramMismatch
 }
 
-// ProtocolError says that the other side sent something that is not RPC. Trying
-// again may not help, unlike with a lost connection.
+// ProtocolError reports that the peer sent something that is not RPC. Unlike
+// after a lost connection, retrying may not help.
 type ProtocolError struct{ Err error }
 
 // Error returns the reason.
@@ -129,7 +128,7 @@ func (e *LostError) Error() string { return "connection lost: " + e.Err.Error() 
 // Unwrap returns the reason.
 func (e *LostError) Unwrap() error { return e.Err }
 
-// IsLost reports whether err says that the connection ended under the call.
+// IsLost reports whether err says that the connection ended during the call.
 func IsLost(err error) bool {
 	var e *LostError
 	return errors.As(err, &e)

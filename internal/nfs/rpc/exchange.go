@@ -14,9 +14,9 @@ import (
 // maxExchangeBytes is the longest reply of Exchange.
 const maxExchangeBytes = 64 << 10
 
-// Exchange makes one call on a connection that nothing else is outstanding on, and returns
-// its results. request is as Call.Request. Nothing but the reply is received, so that another
-// reader may take the connection over. Without a deadline in ctx it may wait for ever.
+// Exchange makes one call on a connection without other outstanding calls, and returns its results. The request is
+// like Call.Request. Exchange receives nothing but the reply, so that another reader can take over the connection.
+// Without a deadline in ctx it may wait forever.
 func Exchange(ctx context.Context, nc net.Conn, request []byte) (results []byte, err error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := nc.SetDeadline(deadline); err != nil {
@@ -30,7 +30,7 @@ func Exchange(ctx context.Context, nc net.Conn, request []byte) (results []byte,
 	if _, err := nc.Write(request); err != nil {
 		return nil, err
 	}
-	// A small buffer would do for the reply, but none may read beyond it.
+	// A small buffer would be enough for the reply, but reading must not go beyond it.
 	rec := NewRecordReader(exact{nc}, maxExchangeBytes)
 	if err := rec.Next(); err != nil {
 		return nil, classify(err)
@@ -53,8 +53,8 @@ func Exchange(ctx context.Context, nc net.Conn, request []byte) (results []byte,
 	return reply[d.Offset():], nil
 }
 
-// exact lets a RecordReader receive nothing but what it asks for.
+// exact limits a RecordReader to the bytes that it asks for.
 type exact struct{ net.Conn }
 
-// Read receives at most one byte more than nothing: the replies of Exchange are short.
+// Read receives at most one byte at a time. This is cheap enough: the replies of Exchange are short.
 func (e exact) Read(p []byte) (int, error) { return e.Conn.Read(p[:min(len(p), 1)]) }

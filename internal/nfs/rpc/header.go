@@ -27,10 +27,10 @@ func (a *Auth) Code(c *xdr.Coder) {
 	c.Opaque(&a.Body, maxAuthBytes)
 }
 
-// CallHeader is everything of a call before its arguments.
+// CallHeader is the part of a call before its arguments.
 type CallHeader struct {
 	XID        uint32
-	RPCVersion uint32 // filled in by decoding; 2 is always encoded
+	RPCVersion uint32 // set by decoding; encoding always writes 2
 	Program    uint32
 	Version    uint32
 	Procedure  uint32
@@ -38,8 +38,8 @@ type CallHeader struct {
 	Verifier   Auth
 }
 
-// Code implements xdr.Coded. A message that is no call fails. An RPC version other than 2
-// does not: the server has to answer it with RejectVersion, so it looks at RPCVersion.
+// Code implements xdr.Coded. Decoding fails for a message that is no call, but not for an RPC version other than 2:
+// the server checks RPCVersion and answers with RejectVersion.
 func (h *CallHeader) Code(c *xdr.Coder) {
 	kind := uint32(typeCall)
 	if c.Uint32(&h.XID, &kind); kind != typeCall {
@@ -54,23 +54,23 @@ func (h *CallHeader) Code(c *xdr.Coder) {
 	h.Verifier.Code(c)
 }
 
-// ReplyHeader is everything of a reply before its results.
+// ReplyHeader is the part of a reply before its results.
 type ReplyHeader struct {
 	XID uint32
-	// Denied chooses between an accepted reply (Verifier, Accept) and a
-	// rejected one (Reject, AuthWhy).
+	// Denied selects a rejected reply (Reject, AuthWhy) instead of an accepted one
+	// (Verifier, Accept).
 	Denied   bool
 	Verifier Auth
 	Accept   AcceptStatus
 	Reject   RejectStatus
 	AuthWhy  AuthStatus // with RejectAuth
-	// Low and High are the versions a server speaks, with
+	// Low and High are the versions that a server supports, with
 	// AcceptProgramMismatch and RejectVersion.
 	Low, High uint32
 }
 
-// Code implements xdr.Coded. Something that is no reply fails; a reply that refuses the
-// call does not, see Err.
+// Code implements xdr.Coded. Decoding fails for a message that is no reply, but not for a reply that refuses the
+// call, see Err.
 func (h *ReplyHeader) Code(c *xdr.Coder) {
 	kind := uint32(typeReply)
 	if c.Uint32(&h.XID, &kind); kind != typeReply {
@@ -138,13 +138,13 @@ const (
 	maxGIDs         = 16
 )
 
-// AuthSys is the credential that names a user by number.
+// AuthSys is the credential that identifies a user by number.
 type AuthSys struct {
 	Stamp   uint32
-	Machine string // cut to 255 bytes by Auth
+	Machine string // Auth cuts it to 255 bytes
 	UID     uint32
 	GID     uint32
-	GIDs    []uint32 // cut to 16 by Auth
+	GIDs    []uint32 // Auth cuts them to 16
 }
 
 // Code implements xdr.Coded for the body of the credential.
@@ -155,7 +155,7 @@ func (a *AuthSys) Code(c *xdr.Coder) {
 	xdr.Bounded(c, &a.GIDs, maxGIDs, 4, func(g *uint32) { c.Uint32(g) })
 }
 
-// Auth returns a as a credential, within the limits.
+// Auth returns a as a credential, cut to the limits.
 func (a AuthSys) Auth() Auth {
 	a.Machine, a.GIDs = a.Machine[:min(len(a.Machine), maxMachineBytes)], a.GIDs[:min(len(a.GIDs), maxGIDs)]
 	return Auth{Flavor: FlavorSys, Body: xdr.Append(nil, &a)}

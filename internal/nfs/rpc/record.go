@@ -20,32 +20,33 @@ func AppendRecordMark(b []byte, n int) []byte {
 	return xdr.AppendUint32(b, lastFragment|uint32(n))
 }
 
-// PutRecordMark writes that mark over the first four bytes of b.
+// PutRecordMark writes the mark of AppendRecordMark over the first four bytes of b.
 func PutRecordMark(b []byte, n int) { binary.BigEndian.PutUint32(b, lastFragment|uint32(n)) }
 
-// RecordReader reads records of one or many fragments from a stream. It must not
-// be used by two goroutines at once.
+// RecordReader reads records of one or more fragments from a stream. It is not
+// safe for concurrent use.
 type RecordReader struct {
 	src io.Reader
 	buf []byte
-	r   int // buf[r:w] was received and not consumed
+	r   int // buf[r:w] is received but not consumed
 	w   int
 
 	maxRecord int
-	record    int // bytes of this record announced so far
-	left      int // bytes of this fragment not consumed
+	record    int // announced bytes of this record so far
+	left      int // unconsumed bytes of this fragment
 	last      bool
 	bulk      bool // the last direct read was long: keep the next fill short
 }
 
 const (
 	recordBufBytes = 64 << 10
-	// Bulk data that come with a header in one fill are copied. Filling only this
-	// much when bulk data are expected, a head at least, keeps that copy small.
+	// shortFillBytes bounds a fill when bulk data are expected: bulk data that
+	// arrive in the same fill as a header are copied, so a short fill, which has
+	// room for a header, keeps the copy small.
 	shortFillBytes = 1 << 10
-	// directBytes is the least that is worth a read of its own.
+	// directBytes is the minimum size of a direct read.
 	directBytes = 32 << 10
-	// growBytes bounds how much is allocated on the word of a length field.
+	// growBytes bounds the memory that a length field alone can allocate.
 	growBytes = 64 << 10
 )
 
@@ -55,8 +56,8 @@ func NewRecordReader(src io.Reader, maxRecord int) *RecordReader {
 	return &RecordReader{src: src, buf: make([]byte, recordBufBytes), maxRecord: maxRecord}
 }
 
-// Next begins the next record; what was left of the last one is skipped. It
-// returns io.EOF when the stream ends between records.
+// Next begins the next record, and skips the rest of the last one. It returns
+// io.EOF when the stream ends between records.
 func (r *RecordReader) Next() error {
 	for r.record > 0 {
 		if err := r.skip(r.left); err != nil {
@@ -95,8 +96,8 @@ func (r *RecordReader) fragment() error {
 	if n > r.maxRecord-r.record {
 		return ErrRecordTooLarge
 	}
-	// Empty fragments are legal but without end they would be a way to keep us
-	// busy, so each counts as one byte.
+	// Empty fragments are legal, but an endless series of them would keep the
+	// reader busy, so each counts as one byte.
 	r.record += max(n, 1)
 	r.left, r.last = n, v&lastFragment != 0
 	return nil
@@ -120,8 +121,8 @@ func (r *RecordReader) fill() error {
 	return err
 }
 
-// ReadFull reads len(p) bytes of the record, over the borders of fragments. It
-// returns ErrRecordShort when the record has only n.
+// ReadFull reads len(p) bytes of the record across fragments. It returns
+// ErrRecordShort if the record has only n bytes.
 func (r *RecordReader) ReadFull(p []byte) (n int, err error) {
 	for n < len(p) {
 		if r.left == 0 {
@@ -179,20 +180,20 @@ func (r *RecordReader) skip(n int) error {
 	return nil
 }
 
-// Received returns how many bytes of the current record were announced so far,
-// without marks.
+// Received returns the announced bytes of the current record so far, without
+// marks.
 func (r *RecordReader) Received() int { return r.record }
 
-// FragmentBytes returns how many bytes of the current fragment were not read yet. A server
-// asks it after Next to choose the buffer for the record.
+// FragmentBytes returns the unread bytes of the current fragment. A server uses it after Next to choose the buffer
+// for the record.
 func (r *RecordReader) FragmentBytes() int { return r.left }
 
 // Done reports whether all bytes of the record were consumed. It does not look
 // beyond the current fragment.
 func (r *RecordReader) Done() bool { return r.left == 0 && r.last }
 
-// AppendRest appends what is left of the record to b and returns it. Memory
-// grows with what really arrives, not with what a mark announces.
+// AppendRest appends the rest of the record to b and returns the result. Memory
+// grows with the received bytes, not with announced ones.
 func (r *RecordReader) AppendRest(b []byte) ([]byte, error) {
 	for {
 		for r.left > 0 {
@@ -212,7 +213,7 @@ func (r *RecordReader) AppendRest(b []byte) ([]byte, error) {
 	}
 }
 
-// grow makes b longer by n bytes of any content.
+// grow extends b by n bytes of undefined content.
 func grow(b []byte, n int) []byte {
 	if need := len(b) + n; need <= cap(b) {
 		return b[:need]

@@ -4,12 +4,11 @@ import "slices"
 
 // table holds the outstanding calls of a connection by xid.
 type table struct {
-	// calls has nil for an abandoned call: its reply is expected and will be skipped.
+	// calls has nil for an abandoned call, whose reply will be skipped.
 	calls map[uint32]*Call
-	// past are the calls that were answered last, so that the same reply once more is known
-	// for what it is.
+	// past holds the xids of the latest answered calls, to recognize duplicate replies.
 	past  [64]uint32
-	taken int // so far
+	taken int // answered calls so far
 	next  uint32
 }
 
@@ -22,8 +21,8 @@ func (t *table) add(call *Call) {
 	t.calls[call.xid] = call
 }
 
-// take removes the call with an xid. The call is nil for an abandoned one and for one
-// that was answered before; ok is false when no call had this xid.
+// take removes the call with an xid. The call is nil if it was abandoned, or answered before; ok is false if no call
+// had this xid.
 func (t *table) take(xid uint32) (call *Call, ok bool) {
 	if call, ok = t.calls[xid]; ok {
 		delete(t.calls, xid)
@@ -34,7 +33,7 @@ func (t *table) take(xid uint32) (call *Call, ok bool) {
 	return nil, slices.Contains(t.past[:min(t.taken, len(t.past))], xid)
 }
 
-// abandon forgets call and keeps its place for the reply.
+// abandon forgets call, but keeps its place for the reply.
 func (t *table) abandon(call *Call) bool {
 	if t.calls[call.xid] != call {
 		return false

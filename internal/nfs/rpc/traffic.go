@@ -7,37 +7,36 @@ import (
 	"time"
 )
 
-// Traffic is what a connection, or a channel of several, has carried. It never goes down.
+// Traffic counts what a connection, or a channel of several connections, has carried. The cumulative counts never
+// decrease.
 type Traffic struct {
 	// Sends and Receives are calls and replies.
 	Sends, Receives int64
-	// BytesRead and BytesWritten are file data. A stream counts those that were answered
-	// for, each byte once; calls besides count what is sent again as well. The Wire counts
-	// are everything sent and received.
+	// BytesRead and BytesWritten are file data. A stream counts answered bytes, each once; other calls also count
+	// retransmitted bytes. WireBytesRead and WireBytesWritten count all bytes sent and received.
 	BytesRead, BytesWritten         int64
 	WireBytesRead, WireBytesWritten int64
 	InFlight                        int64 // calls without reply
 	Reconnects                      int64 // connections made after the first
-	Retransmits                     int64 // calls that were sent here in vain, and then again, here or elsewhere
-	// Down is how long it could not be used, from the last sign of life.
+	Retransmits                     int64 // calls sent here without an answer, then again here or elsewhere
+	// Down is the time during which the connection was unusable, from the last sign of life.
 	Down      time.Duration
-	LastError string // the last failure, of the connection or of connecting; empty if there was none
+	LastError string // the last failure of a connection or connection attempt; empty if there was none
 	Losses    []Loss // the last ones
 }
 
-// Loss is one time without an answer that ended a connection, in nanoseconds of the clock of Counters.
+// Loss is one time without an answer that ended a connection. Times are in nanoseconds of the clock of Counters.
 type Loss struct {
-	Since     int64 // of the last answer
-	Noticed   int64 // the connection was given up
-	Connected int64 // there was another one; 0 = not yet
-	Answered  int64 // it had its first answer; 0 = not yet
+	Since     int64 // the last answer
+	Noticed   int64 // the client gave up the connection
+	Connected int64 // the next connection; 0 = none yet
+	Answered  int64 // first answer on the next connection; 0 = none yet
 }
 
-// maxLosses bounds the list of losses of a connection; the last ones stay.
+// maxLosses bounds the list of losses of a connection. It keeps the last ones.
 const maxLosses = 16
 
-// Add adds what another connection of the same channel has carried. Time that they were
-// down together is lost once.
+// Add adds the traffic of another connection of the same channel. Time during which both were down counts once.
 func (t *Traffic) Add(o Traffic) {
 	t.Sends += o.Sends
 	t.Receives += o.Receives
@@ -55,8 +54,8 @@ func (t *Traffic) Add(o Traffic) {
 	t.Losses = slices.Concat(t.Losses, o.Losses)
 }
 
-// Counters count Traffic. Connections that follow each other share them. Everything may
-// be read at any time. Times are nanoseconds of a clock of the caller.
+// Counters counts Traffic. Successive connections share a Counters. It is safe for concurrent use. Times are
+// nanoseconds of a clock of the caller.
 type Counters struct {
 	Sends, Receives                 atomic.Int64
 	BytesRead, BytesWritten         atomic.Int64
@@ -64,15 +63,15 @@ type Counters struct {
 	InFlight, Retransmits           atomic.Int64
 
 	reconnects atomic.Int64
-	downFor    atomic.Int64 // of losses that are over
-	downSince  atomic.Int64 // of the present one, or 0
+	downFor    atomic.Int64 // total of past losses
+	downSince  atomic.Int64 // start of the current loss; 0 = none
 	lastError  atomic.Pointer[string]
 
 	mu     sync.Mutex
 	losses []Loss
 }
 
-// Traffic returns what was counted until now.
+// Traffic returns the counts so far.
 func (c *Counters) Traffic(now int64) Traffic {
 	t := Traffic{
 		Sends: c.Sends.Load(), Receives: c.Receives.Load(),
@@ -90,7 +89,7 @@ func (c *Counters) Traffic(now int64) Traffic {
 	return t
 }
 
-// NoteError notes the last error.
+// NoteError records the last error.
 func (c *Counters) NoteError(err error) {
 	text := err.Error()
 	c.lastError.Store(&text)
@@ -104,7 +103,7 @@ func (c *Counters) LastError() string {
 	return ""
 }
 
-// NoteLoss begins the time without an answer, unless it lasts already.
+// NoteLoss begins a time without an answer, unless one has begun.
 func (c *Counters) NoteLoss(since, now int64) {
 	if !c.downSince.CompareAndSwap(0, max(since, 1)) {
 		return
@@ -114,7 +113,7 @@ func (c *Counters) NoteLoss(since, now int64) {
 	c.losses = append(c.losses[max(0, len(c.losses)+1-maxLosses):], Loss{Since: max(since, 1), Noticed: max(now, 1)})
 }
 
-// NoteReconnect counts a new connection, if one was lost.
+// NoteReconnect counts a new connection after a loss. It returns false without a loss.
 func (c *Counters) NoteReconnect(now int64) bool {
 	lost := c.downSince.Load() != 0
 	if lost {

@@ -18,20 +18,20 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
-// worker executes one request after the other and keeps the memory for its replies.
+// worker executes requests one by one and keeps the memory for its replies.
 type worker struct {
 	conn *conn
 	args xdr.Coder // decodes the call
 	// out is the reply: record mark, header, results.
 	out []byte
-	// small is out's own memory while a budgeted buffer takes its place.
+	// small is out's own memory while out is a budgeted buffer.
 	small []byte
 }
 
 // acceptedBytes is the size of record mark and header of a reply to an executed call.
 const acceptedBytes = rpc.RecordMarkBytes + 24
 
-// execute answers one record. The error says that the connection is of no use any more.
+// execute answers one record. After an error the connection is unusable.
 func (w *worker) execute(record []byte) error {
 	if w.out == nil {
 		w.out = make([]byte, 0, smallBytes)
@@ -71,12 +71,12 @@ func (w *worker) answer(h *rpc.CallHeader) []byte {
 	return w.out
 }
 
-// Call is what Options.Intercept sees of a call.
+// Call is the view of a call for Options.Intercept.
 type Call struct {
 	XID, Program, Procedure uint32
 	// Arguments may be changed in place before the call is executed.
 	Arguments []byte
-	// Conn is the connection on which the call came, as the listener accepted it.
+	// Conn is the connection of the call, as the listener accepted it.
 	Conn net.Conn
 }
 
@@ -85,13 +85,13 @@ func (w *worker) intercepted(h rpc.CallHeader, arguments []byte) ([]byte, error)
 	return w.conn.srv.opt.Intercept(c, func() []byte { return w.answer(&h) })
 }
 
-// reply begins the reply with a record mark, to be filled in, and the header.
+// reply begins the reply with room for a record mark, and the header.
 func (w *worker) reply(h rpc.ReplyHeader) {
 	w.out = rpc.AppendRecordMark(w.out[:0], 0)
 	w.out = h.Append(w.out)
 }
 
-// drop gives back the budgeted buffer, if the reply needed one.
+// drop returns the budgeted buffer, if the reply needed one.
 func (w *worker) drop() {
 	if w.small != nil {
 		w.conn.srv.replies.give(w.out)
@@ -99,14 +99,14 @@ func (w *worker) drop() {
 	}
 }
 
-// enlarge exchanges out for a buffer that holds a whole READ; drop gives it back. It may
-// wait for as long as others need theirs, because sockets have a deadline.
+// enlarge replaces out with a buffer that holds a whole READ; drop returns the buffer. It may wait for buffers of
+// other workers, which is safe because sockets have a deadline.
 func (w *worker) enlarge() {
-	big, _ := w.conn.srv.replies.take(context.Background()) // which does not end
+	big, _ := w.conn.srv.replies.take(context.Background()) // a context that does not end
 	w.small, w.out = w.out, append(big, w.out...)
 }
 
-// dispatch executes the call, or says why not.
+// dispatch executes the call, or returns the reason for refusing it.
 func (w *worker) dispatch(h *rpc.CallHeader) *rpc.ReplyHeader {
 	if h.RPCVersion != 2 {
 		return &rpc.ReplyHeader{Denied: true, Reject: rpc.RejectVersion, Low: 2, High: 2}
@@ -136,8 +136,7 @@ func (w *worker) dispatch(h *rpc.CallHeader) *rpc.ReplyHeader {
 	return nil
 }
 
-// credentialOK accepts AUTH_NONE and a well-formed AUTH_SYS. Who it names does not matter,
-// see the package comment, so nothing is kept.
+// credentialOK accepts AUTH_NONE and a well-formed AUTH_SYS. The user does not matter, see the package comment.
 func credentialOK(a rpc.Auth) bool {
 	if a.Flavor != rpc.FlavorSys {
 		return a.Flavor == rpc.FlavorNone
@@ -152,14 +151,14 @@ func credentialOK(a rpc.Auth) bool {
 	return groups <= maxGroups && d.Err() == nil
 }
 
-// garbage says whether the arguments could not be decoded.
+// garbage reports whether the arguments could not be decoded.
 func (w *worker) garbage() bool { return w.args.Failed() }
 
 // procUmntAll forgets all mounts of the client.
 const procUmntAll = 4
 
-// mount executes MOUNT. No list of mounts is kept: DUMP is empty and UMNT has nothing to
-// do, as with every server that does not want to lie after a client crashed.
+// mount executes MOUNT. The server keeps no list of mounts: DUMP returns an empty list and UMNT does nothing. A list
+// would be wrong after a client crashes.
 func (w *worker) mount(procedure uint32) rpc.AcceptStatus {
 	switch procedure {
 	case mount.ProcNull, procUmntAll:
@@ -206,7 +205,7 @@ func (w *worker) mnt(wanted string) mount.MntRes {
 	case errors.Is(err, unix.ESTALE):
 		return mount.MntRes{Status: mount.ErrNoEnt}
 	}
-	// MOUNT and NFS have the same numbers for what both have.
+	// MOUNT and NFS use the same number for a common status.
 	switch status := mount.Status(statusOf(err)); status { //nolint:exhaustive // MNT has no other answers here
 	case mount.ErrNoEnt, mount.ErrAcces, mount.ErrNotDir, mount.ErrNameTooLong:
 		return mount.MntRes{Status: status}
@@ -217,7 +216,7 @@ func (w *worker) mnt(wanted string) mount.MntRes {
 // procPortmapDump lists all mappings.
 const procPortmapDump = 4
 
-// mappings are our own three programs. The port of all versions is the same.
+// mappings returns our three programs. All versions use the same port.
 func (w *worker) mappings() []mount.Mapping {
 	srv, here := w.conn.srv, uint32(w.conn.on.port)
 	port := here
@@ -234,8 +233,8 @@ func (w *worker) mappings() []mount.Mapping {
 	}
 }
 
-// portmap executes the procedures of the portmapper, which have the same numbers in all versions.
-// Versions 3 and 4, which clients need over IPv6, know the IP version of the connection only.
+// portmap executes the procedures of the portmapper, which have the same numbers in all versions. Versions 3 and 4,
+// which clients need over IPv6, return addresses of the connection's IP version only.
 func (w *worker) portmap(version, procedure uint32) rpc.AcceptStatus {
 	switch procedure {
 	case mount.PortmapProcNull:
@@ -288,7 +287,7 @@ func (w *worker) getaddr() rpc.AcceptStatus {
 	return rpc.AcceptSuccess
 }
 
-// registered is the mapping of one of our programs.
+// registered returns the mapping of one of our programs.
 func (w *worker) registered(program, version uint32) (m mount.Mapping, ok bool) {
 	all := w.mappings()
 	i := slices.IndexFunc(all, func(m mount.Mapping) bool { return m.Program == program && m.Version == version })
@@ -298,7 +297,7 @@ func (w *worker) registered(program, version uint32) (m mount.Mapping, ok bool) 
 	return all[i], true
 }
 
-// binding is a mapping as versions 3 and 4 have it.
+// binding converts a mapping to the form of versions 3 and 4.
 func (w *worker) binding(m mount.Mapping) *mount.Binding {
 	here := w.conn.tcp.LocalAddr().(*net.TCPAddr).AddrPort().Addr()
 	a := layout.NetAddrOf(netip.AddrPortFrom(here, uint16(m.Port))) //nolint:gosec // a port

@@ -18,13 +18,13 @@ type conn struct {
 	tcp net.Conn
 
 	jobs    chan request
-	workers int // started so far; belongs to the reader
+	workers int // number started so far; belongs to the reader
 	working sync.WaitGroup
 
-	writeMu sync.Mutex // makes a reply leave in one piece
+	writeMu sync.Mutex // keeps a reply in one piece
 }
 
-// request is one record. Its buffer is given back when it was executed.
+// request is one record. Its buffer is returned after the execution.
 type request struct {
 	record   []byte
 	budgeted bool
@@ -37,12 +37,12 @@ func (s *Server) serveConn(ctx context.Context, l *listener, tcp net.Conn) {
 	defer l.counts.Active.Add(-1)
 	s.track(c, true)
 	defer s.track(c, false)
-	// A reader that waits for a record is woken; its requests are still answered.
+	// Wake a reader that waits for a record; the requests so far are still answered.
 	defer context.AfterFunc(ctx, func() { _ = tcp.SetReadDeadline(time.Unix(1, 0)) })()
 	err := c.read(ctx)
 	close(c.jobs)
 	c.working.Wait()
-	_ = tcp.Close() // the client learns no more either way
+	_ = tcp.Close() // errors no longer matter to the client
 	if err != nil && ctx.Err() == nil {
 		s.opt.Log.Debug("Connection ended", "client", tcp.RemoteAddr().String(), "error", err)
 	}
@@ -58,8 +58,7 @@ func (s *Server) track(c *conn, open bool) {
 	}
 }
 
-// read hands records to workers until the stream ends. A client that leaves between two
-// records is no error.
+// read passes records to workers until the stream ends. It is no error if a client disconnects between two records.
 func (c *conn) read(ctx context.Context) error {
 	records := rpc.NewRecordReader(c.tcp, c.srv.opt.MaxTransferBytes+callOverhead)
 	for ctx.Err() == nil {
@@ -82,7 +81,7 @@ func (c *conn) read(ctx context.Context) error {
 	return nil
 }
 
-// receive reads one record. Only a record that needs a budgeted buffer must come in time.
+// receive reads one record. Only a record that needs a budgeted buffer must arrive in time.
 func (c *conn) receive(ctx context.Context, records *rpc.RecordReader) (request, error) {
 	n := records.FragmentBytes()
 	if n <= smallBytes {
@@ -105,7 +104,7 @@ func (c *conn) receive(ctx context.Context, records *rpc.RecordReader) (request,
 		err = c.tcp.SetReadDeadline(time.Time{})
 	}
 	if err == nil && ctx.Err() != nil {
-		err = ctx.Err() // the line above may have taken back the wake-up of the end
+		err = ctx.Err() // clearing the deadline may have undone the wake-up at the end
 	}
 	if err != nil {
 		c.srv.requests.give(buf)
@@ -114,7 +113,7 @@ func (c *conn) receive(ctx context.Context, records *rpc.RecordReader) (request,
 	return request{record: buf, budgeted: true}, nil
 }
 
-// hand gives the request to an idle worker, or a new one, or waits for one.
+// hand passes the request to an idle or new worker, or waits for one.
 func (c *conn) hand(r request) {
 	select {
 	case c.jobs <- r:
@@ -136,7 +135,7 @@ func (c *conn) work() {
 			c.srv.requests.give(r.record)
 		}
 		if err != nil {
-			_ = c.tcp.Close() // a reply is lost or torn: only a new connection helps
+			_ = c.tcp.Close() // a reply is lost or incomplete: the client must reconnect
 		}
 	}
 }
@@ -152,12 +151,12 @@ func (c *conn) send(reply []byte) error {
 	return err
 }
 
-// smallBytes is the largest record and the largest reply that are not budgeted: all calls
-// but a big WRITE, all replies but a big READ.
+// smallBytes bounds records and replies that are not budgeted: all calls except a large WRITE, all replies except a
+// large READ.
 const smallBytes = 16 << 10
 
-// budget lends a limited number of buffers of one size, the last one returned first: what
-// was used last is still in the processor's cache. Buffers are made when first needed.
+// budget lends a limited number of buffers of one size. It first lends the buffer that was returned last, which is
+// likely still in the processor's cache. Buffers are allocated on first use.
 type budget struct {
 	size   int
 	tokens chan struct{} // one for each buffer that may still be lent

@@ -13,15 +13,16 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
-// procedure is one NFSv3 procedure. run decodes the arguments, appends the results and
-// returns their status; it appends nothing when the arguments are garbage.
+// procedure is one NFSv3 procedure. Its function run decodes the arguments, appends the results and returns their
+// status. If the arguments are garbage, run appends nothing.
 type procedure struct {
 	name string
 	run  func(*worker) v3.Status
 }
 
-// procedures is the table of RFC 1813 section 3. Those without a function are not
-// supported: an Oracle file system and a benchmark have no use for them.
+// procedures returns the table of RFC 1813 section 3. Procedures without a
+// function are not supported: an Oracle file system and a benchmark do not need
+// them.
 func procedures() [v3.ProcCommit + 1]procedure {
 	return [...]procedure{
 		v3.ProcNull:        {"NULL", func(*worker) v3.Status { return v3.OK }},
@@ -61,8 +62,8 @@ func (w *worker) nfs(number uint32) rpc.AcceptStatus {
 		counts.Operation(number)
 		counts.NFSErrors.Add(1)
 		w.out = xdr.AppendUint32(w.out, uint32(v3.ErrNotSupp))
-		// What follows a failure are absent attributes: one for READLINK, wcc_data for
-		// SYMLINK and MKNOD, both for LINK.
+		// Absent attributes follow a failure: one for READLINK, wcc_data for SYMLINK
+		// and MKNOD, both for LINK.
 		absent := map[uint32]int{v3.ProcReadlink: 1, v3.ProcSymlink: 2, v3.ProcMknod: 2, v3.ProcLink: 3}[number]
 		for range absent {
 			w.out = xdr.AppendBool(w.out, false)
@@ -80,7 +81,7 @@ func (w *worker) nfs(number uint32) rpc.AcceptStatus {
 	return rpc.AcceptSuccess
 }
 
-// with makes a procedure of a function that is given the arguments.
+// with makes a procedure from a function of its decoded arguments.
 func with[A any, P interface {
 	*A
 	xdr.Coded
@@ -106,7 +107,7 @@ func (w *worker) node(handle []byte) (*filetree.Node, v3.Status) {
 	return n, statusOf(err)
 }
 
-// attrs are the attributes after an operation; absent when they can not be read.
+// attrs returns the attributes after an operation; absent if they cannot be read.
 func (w *worker) attrs(n *filetree.Node) v3.OptAttr {
 	if n == nil {
 		return v3.OptAttr{}
@@ -181,9 +182,9 @@ func (w *worker) access(a *v3.AccessArgs) v3.Status {
 	return w.result(status, &res)
 }
 
-// granted are the ACCESS bits of the one user that everybody is: the owner's bits of what
-// the server made itself. Files of others are rare here; what access promises too much for
-// them is refused by the operation.
+// granted returns the ACCESS bits of the server's user, which all clients share: the owner's bits, because the server
+// creates the files itself. Files of other users are rare here; if the bits promise too much for them, the operation
+// refuses the access.
 func granted(a *v3.Attr) uint32 {
 	var bits uint32
 	if a.Mode&unix.S_IRUSR != 0 {
@@ -240,8 +241,8 @@ func (w *worker) pathconf(a *v3.HandleArgs) v3.Status {
 	return w.result(status, &res)
 }
 
-// statusOf translates an error of the file tree. What has no NFS name is an I/O error;
-// what passes by itself asks the client to come again.
+// statusOf translates an error of the file tree. An error without NFS name becomes an I/O error; a temporary error
+// asks the client to retry.
 func statusOf(err error) v3.Status {
 	if err == nil {
 		return v3.OK
@@ -265,13 +266,13 @@ func statusOf(err error) v3.Status {
 		return v3.ErrJukebox
 	case unix.EPERM, unix.ENOENT, unix.ENXIO, unix.EACCES, unix.EEXIST, unix.EXDEV, unix.ENODEV,
 		unix.ENOTDIR, unix.EISDIR, unix.EINVAL, unix.EFBIG, unix.ENOSPC, unix.EROFS, unix.EMLINK:
-		return v3.Status(e) // the protocol took these numbers from Unix
+		return v3.Status(e) // the protocol uses the numbers of Unix
 	}
 	return v3.ErrIO
 }
 
-// replyHeadBytes is everything of a READ reply in front of its data: record mark and
-// header, status, attributes with their flag, count, end of file, length.
+// replyHeadBytes is the size of a READ reply before its data: record mark and header, status, attributes with their
+// flag, count, end of file, length.
 const replyHeadBytes = acceptedBytes + 4 + 4 + 84 + 4 + 4 + 4
 
 func (w *worker) read() v3.Status {
@@ -290,8 +291,8 @@ func (w *worker) read() v3.Status {
 	return status
 }
 
-// readFrom appends the whole successful reply, or nothing. The data are read behind the
-// place of the head, so that the head can say what really came and both leave in one write.
+// readFrom appends the whole successful reply, or nothing. It reads the data behind the place of the head, so that
+// the head has the real count and one write sends both.
 func (w *worker) readFrom(n *filetree.Node, offset uint64, count int) v3.Status {
 	if offset > math.MaxInt64-uint64(count) {
 		return v3.ErrInval
@@ -326,7 +327,7 @@ func (w *worker) write() v3.Status {
 		return v3.OK
 	}
 	srv := w.conn.srv
-	// The verifier is read first: data written before it changes must not seem newer.
+	// Read the verifier first: data written before its change must not seem newer.
 	res := v3.WriteRes{Committed: a.Stable, Verifier: srv.writeVerifier()}
 	n, status := w.node(a.Handle)
 	if status == v3.OK && int(a.Count) != len(a.Data) {
@@ -362,8 +363,8 @@ func (w *worker) commit(a *v3.CommitArgs) v3.Status {
 	return w.result(status, &res)
 }
 
-// suspect changes the write verifier when the disk lost something: the kernel reports a
-// failed write-back once, and other clients must resend too.
+// suspect changes the write verifier if the disk lost data: the kernel reports a failed write-back only once, and
+// other clients must resend their data, too.
 func (s *Server) suspect(status v3.Status) {
 	if status == v3.ErrIO {
 		s.verifier.Add(1)
@@ -383,8 +384,8 @@ func (w *worker) createFile(dir *filetree.Node, a *v3.CreateArgs) (*filetree.Nod
 	if err != nil {
 		return nil, err
 	}
-	// Owner and mode of a new file are the server's and were given above. Of a file that
-	// was there only the length is changed, as open(2) with O_TRUNC would.
+	// A new file has the server's owner and mode. For an existing file only the length changes, as with O_TRUNC of
+	// open(2).
 	set := v3.NewAttr{Size: a.Attr.Size}
 	if made {
 		set.Atime, set.Mtime = a.Attr.Atime, a.Attr.Mtime
@@ -399,7 +400,7 @@ func (w *worker) mkdir(a *v3.MkdirArgs) v3.Status {
 	})
 }
 
-// make does what CREATE and MKDIR have in common.
+// make is the common part of CREATE and MKDIR.
 func (w *worker) make(handle []byte, entry func(dir *filetree.Node) (*filetree.Node, error)) v3.Status {
 	dir, status := w.node(handle)
 	var res v3.CreateRes
@@ -440,7 +441,7 @@ func (w *worker) rename(a *v3.RenameArgs) v3.Status {
 	return w.result(status, &res)
 }
 
-// maxListing bounds one READDIR or READDIRPLUS reply, whatever the client allows.
+// maxListing bounds one READDIR or READDIRPLUS reply, even if the client allows more.
 const maxListing = 32 << 10
 
 // list executes READDIR and, with plus, READDIRPLUS.
@@ -451,7 +452,7 @@ func (w *worker) list(plus bool) v3.Status {
 	}
 	began := len(w.out)
 	dir, status := w.node(a.Handle)
-	// Cookies are good forever, so the verifier is always zero.
+	// Cookies stay valid forever, so the verifier is always zero.
 	if status == v3.OK && a.CookieVerifier != [8]byte{} {
 		status = v3.ErrBadCookie
 	}
@@ -464,7 +465,7 @@ func (w *worker) list(plus bool) v3.Status {
 	return status
 }
 
-// appendListing appends results as long as they fit, entry by entry.
+// appendListing appends entries as long as they fit.
 func (w *worker) appendListing(dir *filetree.Node, a *v3.ReaddirArgs) v3.Status {
 	const trailer = 8 // no more entries, end of file
 	began := len(w.out)

@@ -1,32 +1,29 @@
 // Package server is the embedded NFS version 3 server: MOUNT, portmap and NFSv3 over TCP on
 // every listening address, backed by one directory.
 //
-// It exists beside the ready-made Go libraries for four reasons: it shares the codec with
-// the client, so that both are proven by each other and by strangers; it counts per
-// listening address, which is how a benchmark proves that all its paths were used; its
-// write verifier can be changed at will, so that the resend after a server restart is
-// testable; and the requests of one connection run concurrently, without which a deep
-// queue on one channel would measure nothing but the server.
+// It exists beside the ready-made Go libraries for four reasons: it shares the codec with the client, so that each
+// tests the other, and both are tested against other implementations; it counts per listening address, which proves
+// that a benchmark used all its paths; its write verifier can be changed at will, so that the resend after a server
+// restart can be tested; and it executes the requests of one connection concurrently, because otherwise a deep queue
+// on one channel would only measure the server.
 //
-// # A request's way
+// # Path of a request
 //
-// The reader of a connection takes one record at a time and hands it to a worker of that
-// connection; there are at most MaxInFlight workers and the reader waits for a free one,
-// so a client that sends faster than it is served is slowed down by TCP. Replies leave in
-// the order in which they are ready. Big records and big replies use buffers from two
-// budgets of the server. Waiting always goes request budget, worker, reply budget, socket,
-// and the socket has a deadline, so nobody waits in a circle.
+// The reader of a connection takes one record at a time and hands it to a worker of that connection; there are at
+// most MaxInFlight workers and the reader waits for a free one, so TCP slows down a client that sends too fast.
+// Replies are sent in the order in which they are ready. Big records and big replies use buffers from two budgets of
+// the server. The order of waits is always request budget, worker, reply budget, socket, and the socket has a
+// deadline, so there is no deadlock.
 //
-// The data of a READ are copied: from the page cache behind the reply's head, and with it
-// to the socket. sendfile was measured on ext4 and loopback and cost more processor time
-// (1.1 against 0.95 s/GB, client included), and it would hold the other replies of the
-// connection while one waits for the disk.
+// The server copies the data of a READ from the page cache behind the reply's head, and sends both together. On ext4
+// and loopback sendfile needed more processor time (1.1 instead of 0.95 s/GB, client included), and it would delay
+// the other replies of the connection while one waits for the disk.
 //
 // # Users
 //
-// The server is one unprivileged process, so every client is the user who runs it
-// (all_squash): credentials must be AUTH_SYS or AUTH_NONE and are otherwise not looked at.
-// Access is what that user has. Everybody who reaches the port may use the export.
+// The server is one unprivileged process, so every client is the user who runs it (all_squash): credentials must be
+// AUTH_SYS or AUTH_NONE and are otherwise ignored. Clients have the access rights of that user. Everybody who can
+// reach the port may use the export.
 package server
 
 import (
@@ -49,16 +46,15 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 )
 
-// Server is an NFS server. Serve may be called once; the other methods at any time.
+// Server is an NFS server. Serve may be called once. The other methods are safe for concurrent use.
 type Server struct {
 	opt       Options
 	tree      *filetree.Tree
 	listeners []*listener
 	counters  *counters.Set
-	// procedures is never written after New.
+	// procedures is immutable after New.
 	procedures [v3.ProcCommit + 1]procedure
-	// verifier is the write verifier. A change tells clients that unstable writes not yet
-	// committed may be lost.
+	// verifier is the write verifier. A change tells clients that uncommitted unstable writes may be lost.
 	verifier atomic.Uint64
 	fsid     uint64
 	requests *budget
@@ -68,18 +64,18 @@ type Server struct {
 	conns map[*conn]struct{}
 }
 
-// listener is one address that is served.
+// listener serves one address.
 type listener struct {
 	net.Listener
 
-	// portmapOnly: the other programs are not offered here.
+	// portmapOnly reports that this address does not serve the other programs.
 	portmapOnly bool
 	port        int
 	counts      *counters.Listener
 	room        chan struct{}
 }
 
-// New opens the directory and all addresses. Clients are served once Serve runs.
+// New opens the directory and listens on all addresses. Serve serves the clients.
 func New(opt Options) (*Server, error) {
 	if err := opt.complete(); err != nil {
 		return nil, fmt.Errorf("NFS server options: %w", err)
@@ -123,7 +119,7 @@ func (s *Server) listen() error {
 		operations = append(operations, p.name)
 	}
 	s.counters = counters.New(s.opt.Name, s.opt.Now, operations, names[:paths])
-	// Portmap calls are no path to data: they are counted where nobody looks.
+	// Portmap calls are no path to data: their counts are not published.
 	unseen := counters.New("", s.opt.Now, nil, names[paths:])
 	for i, l := range s.listeners {
 		if l.portmapOnly {
@@ -135,7 +131,7 @@ func (s *Server) listen() error {
 	return nil
 }
 
-// Addrs returns the addresses of Options.Listen as they were bound.
+// Addrs returns the bound addresses of Options.Listen.
 func (s *Server) Addrs() []string {
 	var a []string
 	for _, l := range s.listeners[:len(s.opt.Listen)] {
@@ -144,7 +140,7 @@ func (s *Server) Addrs() []string {
 	return a
 }
 
-// Counters are what the server did; their Handler serves them over HTTP.
+// Counters returns the counters of the server. Their Handler serves them over HTTP.
 func (s *Server) Counters() *counters.Set { return s.counters }
 
 func (s *Server) writeVerifier() (v [8]byte) {
@@ -152,9 +148,8 @@ func (s *Server) writeVerifier() (v [8]byte) {
 	return v
 }
 
-// Serve serves until the context ends. Then it takes no more requests, finishes those
-// that run for at most DrainTimeout, closes everything and returns nil. A listener that
-// breaks ends it early with an error.
+// Serve serves until the context ends. Then it accepts no more requests, waits at most DrainTimeout for running ones,
+// closes everything and returns nil. If a listener fails, it returns early with an error.
 func (s *Server) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -182,7 +177,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	return errors.Join(all, s.Close())
 }
 
-// drain waits for the connections, which stop by themselves now, and cuts off the rest.
+// drain waits for the connections, which end by themselves, and then closes the remaining ones.
 func (s *Server) drain(serving *sync.WaitGroup) {
 	done := make(chan struct{})
 	go func() { serving.Wait(); close(done) }()
@@ -195,13 +190,13 @@ func (s *Server) drain(serving *sync.WaitGroup) {
 	}
 	s.mu.Lock()
 	for c := range s.conns {
-		_ = c.tcp.Close() // what matters is that its workers wake up
+		_ = c.tcp.Close() // only needed to wake its workers
 	}
 	s.mu.Unlock()
 	<-done
 }
 
-// Close releases addresses and directory; Serve does it by itself.
+// Close releases addresses and directory. Serve calls it.
 func (s *Server) Close() error {
 	for _, l := range s.listeners {
 		_ = l.Close() // closed before, by Serve
@@ -243,14 +238,14 @@ func (s *Server) accept(ctx context.Context, l *listener, serving *sync.WaitGrou
 	}
 }
 
-// isTemporary reports whether accepting may work soon: this process is out of descriptors,
-// or a client was gone before it was accepted.
+// isTemporary reports whether accepting may work again soon: this process is out of descriptors, or a client
+// disconnected before it was accepted.
 func isTemporary(err error) bool {
 	var e interface{ Temporary() bool }
 	return errors.As(err, &e) && e.Temporary()
 }
 
-// Options say what to serve and how much of the machine it may take.
+// Options configures a Server and limits its resources.
 type Options struct {
 	// Dir is the directory behind the export. It must exist.
 	Dir string
@@ -260,47 +255,44 @@ type Options struct {
 	Listen []string
 	// Portmap are further TCP addresses that serve portmap only.
 	Portmap []string
-	// AdvertisePort is what GETPORT answers; 0 = the port of the listener that was asked,
-	// and on a Portmap listener that of the first Listen address.
+	// AdvertisePort is the answer to GETPORT; 0 = the port of the listener that was asked, and on a Portmap listener the
+	// port of the first Listen address.
 	AdvertisePort int
-	// Files bounds what clients may store.
+	// Files limits the files of clients.
 	Files filetree.Options
 	// MaxTransferBytes is rtmax and wtmax; default 1 MiB, from 4 KiB to 4 MiB.
 	MaxTransferBytes int
 	// MaxConnections is the limit of each listener; default 256.
 	MaxConnections int
-	// MaxInFlight is how many requests of one connection run at once; default 32.
+	// MaxInFlight bounds the concurrent requests of one connection; default 32.
 	MaxInFlight int
-	// MaxBuffers is how many requests, and again how many replies, larger than 16 KiB may be
-	// in memory at once; default 64.
+	// MaxBuffers bounds the requests, and separately the replies, above 16 KiB in memory; default 64.
 	MaxBuffers int
-	// StallTimeout ends a connection whose client stops in the middle of a large record or
-	// takes no replies; default 60 s.
+	// StallTimeout ends a connection whose client stops in the middle of a large record or does not read replies;
+	// default 60 s.
 	StallTimeout time.Duration
-	// DrainTimeout is how long running requests may take after the context ended; default 5 s.
+	// DrainTimeout bounds the running requests after the context has ended; default 5 s.
 	DrainTimeout time.Duration
-	// Name is whose counters these are; the host name, say.
+	// Name identifies the server in the counters, for instance its host name.
 	Name string
 	// Now is the clock; it is required.
 	Now func() time.Time
-	// Log takes what went wrong; default: nowhere.
+	// Log logs errors; default: no log.
 	Log *slog.Logger
-	// OpenListener opens an address; default net.Listen. Its connections are TCP below.
+	// OpenListener opens an address; default net.Listen. It must return TCP connections.
 	OpenListener func(network, address string) (net.Listener, error)
-	// Intercept stands between each call and its reply, so that tests of clients can make
-	// faults; default: nothing does. Many goroutines call it at once, each for one call, and
-	// it may wait: only that call waits with it, as long as there are workers and buffers.
-	// execute executes the call and returns the reply with its record mark, which Intercept
-	// may change until it returns. What Intercept returns is sent as it is, nothing without
-	// bytes, and an error ends the connection after it.
+	// Intercept is called for each call, so that tests of clients can inject faults; default: none. Many goroutines call
+	// it at once, each for one call, and it may wait: only that call waits with it, as long as there are workers and
+	// buffers. execute executes the call and returns the reply with its record mark, which Intercept may change until it
+	// returns. The server sends the returned bytes unchanged, if there are any. An error then ends the connection.
 	Intercept func(c Call, execute func() []byte) (reply []byte, err error)
 }
 
 const (
 	minTransfer = 4 << 10
 	maxTransfer = 4 << 20
-	// callOverhead is more than everything in a WRITE call but the data: mark, header,
-	// 400 bytes each of credential and verifier, handle.
+	// callOverhead bounds the size of a WRITE call without its data: mark, header, 400 bytes each of credential and
+	// verifier, handle.
 	callOverhead = 2 << 10
 )
 

@@ -1,13 +1,12 @@
-// Package session gives requests of an NFSv4.1 client their slots in a session (RFC 8881 section 2.10.6).
+// Package session assigns requests of an NFSv4.1 client to slots of a session (RFC 8881 section 2.10.6).
 //
-// A Table has one session, or more where that is asked for, and a request waits while all slots that the
-// server wants used are taken: first come, first served. A slot belongs to its request until the answer. Its
-// sequence ID moves on with each new request. A retransmission is the same request on whichever connection of
-// the session it is sent: the server executes it once and recognises a copy that arrives late.
+// A Table has one or more sessions. A request waits while all slots up to the server's target are taken: first come,
+// first served. A slot belongs to its request until the answer. Its sequence ID increases with each new request. A
+// retransmission is the same request on any connection of the session: the server executes it once and recognizes a
+// late copy.
 //
-// A request that is given up without an answer leaves its slot spent: nobody knows which sequence ID the
-// server expects there. The sessions are lost when all slots are spent, and when some are and no request is
-// outstanding.
+// A request that is given up without an answer leaves its slot spent: the sequence ID that the server expects is
+// unknown. The sessions are lost when all slots are spent, and when some are spent and no request is outstanding.
 package session
 
 import (
@@ -21,30 +20,30 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 )
 
-// Table maps requests to slots of sessions. Its methods may be called at any time by anybody, those with
-// a request by one goroutine at a time for each.
+// Table maps requests to slots of sessions. It is safe for concurrent use, except that only one goroutine at a time
+// may call methods for the same request.
 type Table struct {
 	requests int
 	allSpent func()
 
 	mu     sync.Mutex
 	ready  func(lane, request int)
-	set    *sessions // nil while there are none
-	serial uint64    // of the last set
+	set    *sessions // nil without sessions
+	serial uint64    // serial of the last set
 	lost   []*sessions
 	stats  Stats
 }
 
-// Stats are counts since NewTable.
+// Stats holds counts since NewTable.
 type Stats struct {
 	Requests int64 // sent, each once
-	Waits    int64 // of these, those that waited for a slot
+	Waits    int64 // those that waited for a slot
 	Waited   time.Duration
-	Used     int // slots of a session up to the highest that was in use
-	Wanted   int // the fewest slots of a session that the server wanted used; 0 if always all that it granted
+	Used     int // slots of a session, counted up to the highest one ever in use
+	Wanted   int // lowest target of the server for the slots of a session; 0 if it was never below the granted slots
 }
 
-// Add adds what another Table has counted.
+// Add adds the counts of another Table.
 func (s *Stats) Add(o Stats) {
 	s.Requests += o.Requests
 	s.Waits += o.Waits
@@ -55,86 +54,86 @@ func (s *Stats) Add(o Stats) {
 	}
 }
 
-// sessions are what the server granted at one time. Slot number n of session i is slots[n*len(ids)+i].
+// sessions holds the sessions that the server granted at one time. Slot number n of session i is slots[n*len(ids)+i].
 type sessions struct {
 	serial     uint64
 	ids        []v4.SessionID
-	granted    int // slots of each
+	granted    int // slots of each session
 	slots      []slot
 	free       []uint64  // a bit for each slot
 	channels   []channel // by session
 	requests   []request
-	waiting    []int // requests, in the order in which they came
+	waiting    []int // requests in order of arrival
 	sent       uint64
 	unanswered int  // requests that the server may still execute
-	awaited    int  // of these, those that were not given up
-	spent      bool // a slot is
+	awaited    int  // unanswered requests that were not given up
+	spent      bool // a slot is spent
 }
 
 // channel is the fore channel of one session.
 type channel struct {
-	limit   int    // how many slots the server wants used
-	highest int    // slot in use; -1 if none is
-	heard   uint64 // how many requests were sent when limit came
+	limit   int    // number of slots that the server wants used
+	highest int    // highest slot in use; -1 if none
+	heard   uint64 // number of requests sent when limit arrived
 }
 
-// request is what is known of one request.
+// request is the state of one request.
 type request struct {
-	slot  int   // one more than its index; 0 = none
-	lane  int   // that asked last
-	waits bool  // in sessions.waiting
-	since int64 // when it began to wait, until it is sent; 0 = it has not waited
+	slot  int   // index of the slot plus one; 0 = none
+	lane  int   // last lane of the request
+	waits bool  // is in sessions.waiting
+	since int64 // start of the wait, until the request is sent; 0 = no wait
 }
 
-// state says what a slot is used for.
+// state is the use of a slot.
 type state uint8
 
 const (
 	free    state = iota
-	taken         // by a request that was not sent
+	taken         // by a request that is not sent yet
 	sent          // there may be no answer yet
-	delayed       // the server did not look at the request, and wants it again
+	delayed       // the server did not process the request and wants it again
 	spent         // the request was given up
 )
 
-// slot is the state of one slot. Its sequence ID stays as long as the session, in use or not.
+// slot is the state of one slot. Its sequence ID lasts as long as the session.
 type slot struct {
 	session         int // index in sessions.ids
 	number          int // in its session
 	state           state
 	seq             uint32
-	serial, version uint32 // of the request that has seq
-	highest         uint32 // slot that the request said is in use: a retransmission says the same
-	sending         uint64 // counts the requests, in the order of sending
+	serial, version uint32 // of the request with seq
+	highest         uint32 // the highest slot in use as sent in the request: a retransmission repeats it
+	sending         uint64 // number of the request in the order of sending
 }
 
-// maxLost bounds how many sets of lost sessions a Table remembers.
+// maxLost bounds the remembered sets of lost sessions.
 const maxLost = 64
 
-// NewTable returns a Table for so many requests, without sessions. It calls lost when it has given up its
+// NewTable returns a Table for this number of requests, without sessions. The Table calls lost when it gives up its
 // sessions because of spent slots.
 func NewTable(requests int, lost func()) *Table {
 	return &Table{requests: requests, allSpent: lost, ready: func(int, int) {}}
 }
 
-// Notify sets what is called when a request that waits may be appended: see stream.Slotted.
+// Notify sets the function that is called when a waiting request may be appended: see stream.Slotted.
 func (t *Table) Notify(ready func(lane, request int)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ready = ready
 }
 
-// Requests returns how many requests may be outstanding.
+// Requests returns the maximum number of outstanding requests.
 func (t *Table) Requests() int { return t.requests }
 
-// Stats returns what was counted.
+// Stats returns the counts.
 func (t *Table) Stats() Stats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.stats
 }
 
-// Set makes t use these sessions, whose slots are new, with granted slots each.
+// Set sets the sessions of t, with granted new slots each.
 func (t *Table) Set(ids []v4.SessionID, granted int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -153,7 +152,7 @@ func (t *Table) Set(ids []v4.SessionID, granted int) {
 	}
 }
 
-// Clear takes the sessions away: until Set, Append returns stream.ErrNotReady.
+// Clear removes the sessions: until Set, Append returns stream.ErrNotReady.
 func (t *Table) Clear() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -169,8 +168,8 @@ func (t *Table) clear() {
 	}
 }
 
-// Lose is Clear unless the sessions are others than those of mark, which Append and Sessions
-// give. TakeLost returns them then.
+// Lose gives up the sessions, if they are still those of mark, which Append and Sessions return. TakeLost then
+// returns them.
 func (t *Table) Lose(mark uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -186,9 +185,9 @@ func (t *Table) lose() {
 	t.clear()
 }
 
-// TakeLost returns the sessions that were given up by Lose, once. The server may still have
-// some of them. Unless all is true, it leaves out those in which a request waits for its reply,
-// because a session must not be destroyed under a request. A later call returns them.
+// TakeLost returns each session that was given up, once. The server may still have some of them. Unless all is true,
+// it leaves out sets of sessions with unanswered requests, because a session must not be destroyed during a request.
+// A later call returns them.
 func (t *Table) TakeLost(all bool) []v4.SessionID {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -203,7 +202,7 @@ func (t *Table) TakeLost(all bool) []v4.SessionID {
 	return gone
 }
 
-// IDs returns the sessions in use and the slots of each; none while there are no sessions.
+// IDs returns the current sessions and the slots of each; none without sessions.
 func (t *Table) IDs() (ids []v4.SessionID, granted int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -213,7 +212,7 @@ func (t *Table) IDs() (ids []v4.SessionID, granted int) {
 	return nil, 0
 }
 
-// Sessions returns the sessions in use, and their mark for Lose.
+// Sessions returns the current sessions, and their mark for Lose.
 func (t *Table) Sessions() (ids []v4.SessionID, mark uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -223,8 +222,8 @@ func (t *Table) Sessions() (ids []v4.SessionID, mark uint64) {
 	return nil, 0
 }
 
-// Append appends SEQUENCE for request p.ID, or returns stream.ErrNoSlot. It is a retransmission if p.Serial and
-// version are those of the last call, and the server has not answered. mark is for Replied.
+// Append appends SEQUENCE for request p.ID, or returns stream.ErrNoSlot. The request is a retransmission if p.Serial
+// and version are unchanged since the last call, and the server has not answered. Replied needs the returned mark.
 func (t *Table) Append(b []byte, p *stream.Part, version uint32, cache bool) (_ []byte, mark uint64, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -247,7 +246,7 @@ func (t *Table) Append(b []byte, p *stream.Part, version uint32, cache bool) (_ 
 	if r.slot == 0 && !r.waits {
 		r.waits, r.since = true, max(p.Now, 1)
 		set.waiting = append(set.waiting, p.ID)
-		if set.next() { // then nobody waited before: a slot that becomes free goes to who waits
+		if set.next() { // then the request did not have to wait: others get free slots in order
 			r.since = 0
 		}
 	}
@@ -268,7 +267,7 @@ func (t *Table) Append(b []byte, p *stream.Part, version uint32, cache bool) (_ 
 	return v4.AppendSequence(b, &set.ids[s.session], s.seq, uint32(s.number), s.highest, cache), set.serial, nil
 }
 
-// count counts a request that is sent.
+// count counts a sent request.
 func (t *Table) count(r *request, used int, now int64) {
 	t.stats.Requests++
 	t.stats.Used = max(t.stats.Used, used)
@@ -279,8 +278,8 @@ func (t *Table) count(r *request, used int, now int64) {
 	}
 }
 
-// isOther reports whether a request cannot be sent as the one that the slot was used for. What the server did
-// not look at may come as a new request with the same content.
+// isOther reports whether a request differs from the one that its slot was used for. A request that the server did
+// not process may be sent again as a new request with the same content.
 func (s *slot) isOther(serial, version uint32) bool {
 	switch s.state {
 	case sent:
@@ -292,8 +291,8 @@ func (s *slot) isOther(serial, version uint32) bool {
 	}
 }
 
-// next gives the lowest slot that may be used to who waits longest. It returns false if there is none of
-// either.
+// next assigns the lowest usable slot to the request that waits longest. It returns false if there is no slot or no
+// waiting request.
 func (s *sessions) next() bool {
 	k := s.lowest()
 	if len(s.waiting) == 0 || k < 0 {
@@ -330,7 +329,7 @@ func (s *sessions) wanted(k int) bool {
 	return s.slots[k].number < s.channels[s.slots[k].session].limit
 }
 
-// Forget says that nobody waits for the answer to a request any more.
+// Forget reports that the caller no longer waits for the answer to a request.
 func (t *Table) Forget(id int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -339,8 +338,8 @@ func (t *Table) Forget(id int) {
 	}
 }
 
-// GiveBack takes from a request the slot that it was given and was not sent in, and its place among those that wait.
-// So it holds up no other while it cannot be sent for another reason.
+// GiveBack takes from a request its place among the waiting requests, or its slot if it is not sent yet. A request
+// that cannot be sent for another reason then delays no other.
 func (t *Table) GiveBack(id int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -370,7 +369,7 @@ func (t *Table) forget(set *sessions, id int) {
 	r.since = 0
 }
 
-// checkSpent gives the sessions up if there is no slot that can still be used.
+// checkSpent gives up the sessions if no usable slot is left.
 func (t *Table) checkSpent(set *sessions) {
 	for k := range set.slots {
 		if set.wanted(k) && set.slots[k].state != spent {
@@ -381,7 +380,7 @@ func (t *Table) checkSpent(set *sessions) {
 	t.allSpent()
 }
 
-// release makes a slot free, and lets go who may have it.
+// release frees a slot, and assigns free slots to waiting requests.
 func (t *Table) release(set *sessions, k int) {
 	set.slots[k].state = free
 	set.free[k/64] |= 1 << (k % 64)
@@ -403,10 +402,10 @@ func (t *Table) letGo(set *sessions) {
 	}
 }
 
-// Replied notes the reply to the request that Append gave mark. op and status are what failed in it, if
-// something did, and head are the results of SEQUENCE. It returns what has to follow because of the session:
-// stream.Finish if nothing, stream.Recover when the sessions are lost. An error says that the reply is that
-// to another request.
+// Replied records the reply to the request for which Append returned mark. The failed operation, if any, is op with
+// its status, and head holds the results of SEQUENCE. It returns the next step that the session requires:
+// stream.Finish if none, stream.Recover if the sessions are lost. An error means that the reply belongs to another
+// request.
 func (t *Table) Replied(
 	id int, mark uint64, op v4.Op, status v4.Status, head *v4.SequenceHead,
 ) (next stream.Next, err error) {
@@ -418,7 +417,7 @@ func (t *Table) Replied(
 	}
 	k := set.requests[id].slot - 1
 	if k < 0 {
-		return stream.Finish, nil // it was forgotten
+		return stream.Finish, nil // the request was forgotten
 	}
 	executed := status == v4.OK || op != v4.OpSequence && op != v4.OpCompound
 	if executed {
@@ -429,18 +428,18 @@ func (t *Table) Replied(
 	}
 	switch next = set.after(k, status, executed); next {
 	case stream.Delay, stream.Disconnect:
-		return next, nil // the slot stays with the request
+		return next, nil // the request keeps its slot
 	case stream.Recover:
 		t.lose()
 	case stream.Finish, stream.Repeat, stream.Elsewhere:
 	}
-	if set.answered(id); t.set == set { // no session was lost
+	if set.answered(id); t.set == set { // the sessions are not lost
 		t.release(set, k)
 	}
 	return next, nil
 }
 
-// after says what follows a status. A SEQUENCE that fails leaves the slot as it was (RFC 8881 section 18.46.3).
+// after returns the next step after a status. A failed SEQUENCE leaves the slot unchanged (RFC 8881 section 18.46.3).
 func (s *sessions) after(k int, status v4.Status, executed bool) stream.Next {
 	switch {
 	case isUncached(status):
@@ -453,12 +452,12 @@ func (s *sessions) after(k int, status v4.Status, executed bool) stream.Next {
 		s.slots[k].state = delayed
 		return stream.Delay
 	case v4.ErrSeqFalseRetry:
-		// The server executed a request with this sequence ID, but another one.
+		// The server executed another request with this sequence ID.
 		return stream.Repeat
 	case v4.ErrConnNotBoundToSession:
 		return stream.Disconnect
 	case v4.ErrBadSlot:
-		// The server has fewer slots by now, although no target came that says so. It never looked at the request.
+		// The server has reduced its slots without a target. It did not process the request.
 		n, ch := s.slots[k].number, &s.channels[s.slots[k].session]
 		if n == 0 {
 			return stream.Recover
@@ -469,13 +468,13 @@ func (s *sessions) after(k int, status v4.Status, executed bool) stream.Next {
 	case v4.ErrBadSession, v4.ErrDeadSession, v4.ErrBadHighSlot, v4.ErrStaleClientID, v4.ErrSeqMisordered:
 		return stream.Recover
 	default:
-		// The request itself is refused, and would be in any session.
+		// The server refuses the request itself, and would refuse it in any session.
 		s.slots[k].seq--
 		return stream.Finish
 	}
 }
 
-// answered notes that a request has its answer.
+// answered records that a request has its answer.
 func (s *sessions) answered(id int) {
 	if s.requests[id].slot > 0 {
 		s.requests[id].slot = 0
@@ -484,7 +483,7 @@ func (s *sessions) answered(id int) {
 	}
 }
 
-// check compares the results of SEQUENCE with what was sent.
+// check compares the results of SEQUENCE with the request.
 func (s *sessions) check(k int, head *v4.SequenceHead) error {
 	of := &s.slots[k]
 	if head.Session == s.ids[of.session] && head.Seq == of.seq && int(head.Slot) == of.number {
@@ -494,8 +493,8 @@ func (s *sessions) check(k int, head *v4.SequenceHead) error {
 		s.ids[of.session], of.number, of.seq, head.Session, head.Slot, head.Seq)
 }
 
-// retarget follows sr_target_highest_slotid, which a reply in slot k has. Only a request that was sent after
-// the last target came is sure to have a newer one.
+// retarget applies sr_target_highest_slotid from a reply in slot k. Only a request that was sent after the last
+// target arrived certainly has a newer one.
 func (t *Table) retarget(set *sessions, k int, target uint32) {
 	ch := &set.channels[set.slots[k].session]
 	if set.slots[k].sending <= ch.heard {
@@ -514,8 +513,8 @@ func (t *Table) retarget(set *sessions, k int, target uint32) {
 	}
 }
 
-// repliedLost is Replied for sessions that were given up. If they refused the request, the new ones have to get
-// it.
+// repliedLost does the same as Replied for sessions that were given up. If they refused the request, it must be
+// repeated in the new ones.
 func (t *Table) repliedLost(id int, mark uint64, op v4.Op, status v4.Status) stream.Next {
 	for _, set := range t.lost {
 		if set.serial == mark {
@@ -528,7 +527,7 @@ func (t *Table) repliedLost(id int, mark uint64, op v4.Op, status v4.Status) str
 	return stream.Finish
 }
 
-// isUncached reports whether the server executed the request before, and kept no reply: none is cached of READ
-// and WRITE, which may be executed twice. The operation behind SEQUENCE says so (RFC 8881 section 2.10.6.1.3),
-// with some servers SEQUENCE itself.
+// isUncached reports whether the server executed the request before without caching the reply. Replies to READ and
+// WRITE are not cached, because these may be executed twice. The operation after SEQUENCE returns the status (RFC
+// 8881 section 2.10.6.1.3), at some servers SEQUENCE itself.
 func isUncached(status v4.Status) bool { return status == v4.ErrRetryUncachedRep }

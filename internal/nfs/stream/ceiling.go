@@ -11,10 +11,10 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
-// Ceiling counts the I/Os that this client does in a window behind a warm-up, with as many lanes and slots as s, while
-// threads of this process answer them over the loopback and do nothing else. They take processor time of the same
-// machine, so the client alone can do at least as much. bufs has a buffer for each slot, whose content a read
-// changes. Not during Run.
+// Ceiling counts the I/Os that this client completes in a window after a warm-up, with as many lanes and slots as s.
+// Threads of this process answer the I/Os over the loopback and do nothing else. They use processor time of the same
+// machine, so the client alone can do at least as much. There is a buffer in bufs for each slot; reads overwrite it.
+// Do not call it during Run.
 func (s *Stream) Ceiling(
 	ctx context.Context, bufs [][]byte, write bool, warmup, window time.Duration,
 ) (ops int64, err error) {
@@ -62,7 +62,7 @@ func (s *Stream) Ceiling(
 	return ops, err
 }
 
-// ceilingDriver does the same I/O again and again.
+// ceilingDriver repeats the same I/O.
 type ceilingDriver struct {
 	now         func() time.Time
 	bufs        [][]byte
@@ -73,10 +73,10 @@ type ceilingDriver struct {
 
 type ceilingLane struct {
 	ops    int64
-	inside bool // the present I/O was asked for within the window
+	inside bool // the current I/O began within the window
 	err    error
 
-	_ [96]byte // the neighbour may be in use on another processor
+	_ [96]byte // keeps lanes on different processors out of one cache line
 }
 
 // Next implements Driver.
@@ -95,8 +95,8 @@ func (d *ceilingDriver) Done(io *IO) {
 	}
 }
 
-// idleProtocol is spoken with an idleServer only: after record mark and xid, a call has whether it writes and the
-// number of bytes, and a reply has that number again.
+// idleProtocol is the protocol of idleServer only: after record mark and xid, a call has the direction and the number
+// of bytes, and a reply has this number.
 type idleProtocol struct{}
 
 // Append implements Protocol.
@@ -125,16 +125,16 @@ type idleServer struct {
 	sender
 
 	sock  *socket
-	zeros []byte // as many as the largest READ or WRITE has
+	zeros []byte // as many as the largest READ or WRITE
 
-	inside bool // of a call
-	left   int  // what is still to come of it
+	inside bool // within a call
+	left   int  // bytes of the call still to receive
 	xid    uint32
-	data   []byte // of the reply
+	data   []byte // data of the reply
 	count  uint32
 }
 
-// serve returns when the connection ends, or with a call that idleProtocol does not make.
+// serve returns when the connection ends, or after a call that idleProtocol does not make.
 func (s *idleServer) serve(ctx context.Context) {
 	defer s.sock.close()
 	buf, w := make([]byte, receiveBytes), 0
@@ -154,7 +154,7 @@ func (s *idleServer) serve(ctx context.Context) {
 	}
 }
 
-// take works through what was received, and returns the beginning of a call, or a whole one that makes no sense.
+// take processes received bytes. It returns the incomplete beginning of a call, or a whole invalid call.
 func (s *idleServer) take(b []byte) []byte {
 	for {
 		if !s.inside && (len(b) < idleCallBytes || !s.begin(b)) {

@@ -15,62 +15,62 @@ import (
 )
 
 const (
-	// tick is how long a thread sleeps without looking at the clock.
+	// tick is the maximum time that a thread sleeps without looking at the clock.
 	tick = 100 * time.Millisecond
-	// never is a due time that does not come.
+	// never is a due time that never comes.
 	never = int64(math.MaxInt64)
 )
 
-// lane is one connection and the thread that works it. All fields but inbox and
-// the counters belong to that thread during Run.
+// lane is one connection and its thread. During Run all fields except inbox,
+// ready and the atomic ones belong to that thread.
 type lane struct {
 	s     *Stream
 	index int
 	group int
-	inbox chan *slot // slots that other lanes gave
-	ready chan int   // fragments that need not be held any more
+	inbox chan *slot // slots from other lanes
+	ready chan int   // fragments that need no longer be held
 	rpc.Counters
-	load   atomic.Int32 // slots that are here or on their way
-	isDown atomic.Bool  // there is no connection
+	load   atomic.Int32 // slots that are here or on their way here
+	isDown atomic.Bool  // no connection
 
-	// With several groups a slot may arrive at any moment, also from a lane that lost its connection.
-	// A bell ends the wait for replies or for due slots.
-	bell      int // an eventfd, or -1
+	// With several groups a slot may arrive at any moment, also from a lane that lost its connection. Writing to the
+	// eventfd bell ends the wait for replies or for due slots.
+	bell      int // -1 = none
 	listening atomic.Bool
 	pieces    []routed
-	completed int // slots whose last fragment ended here
+	completed int // number of slots whose last fragment ended here
 
 	sock     *socket
 	owned    []*slot
 	unsent   queue
-	waiting  []*slot     // slotWaiting
-	delayed  []*fragment // fragmentDelayed
-	nextDue  int64       // of these two
-	held     []bool      // by fragment: it is fragmentHeld, and a slot of ours has it
-	holding  int         // how many are
+	waiting  []*slot     // slots in state slotWaiting
+	delayed  []*fragment // fragments in state fragmentDelayed
+	nextDue  int64       // earliest due time in waiting and delayed
+	held     []bool      // by fragment: it is in state fragmentHeld, in one of our slots
+	holding  int         // number of held fragments
 	mine     []uint32    // by fragment: the xid in flight here, or 0
-	past     []uint32    // and the one that was answered last on this connection
+	past     []uint32    // by fragment: the xid answered last on this connection
 	inFlight int
 
 	send    sender
 	recv    receiver
-	decoder xdr.Decoder // here because a call through an interface would take it to the heap
+	decoder xdr.Decoder // a field, because a call through an interface would move it to the heap
 
-	now       int64 // since Stream.start, as of the last look at the clock
-	heard     int64 // when something was received last
-	answered  int64 // when an I/O was answered last, or began while none was under way
+	now       int64 // since Stream.start, at the last look at the clock
+	heard     int64 // last receive
+	answered  int64 // last answer to an I/O, or start of one while none was under way
 	connected int64
-	away      bool  // connected after a loss, and not yet answered
-	others    int64 // what other lanes had received when this one was connected
-	still     int64 // until when they had no more, as of the last look
-	// lastOthers is what others had received at the first look after the answer at lastSeen.
+	away      bool  // connected after a loss, but without an answer so far
+	others    int64 // replies to other lanes when this one was connected
+	still     int64 // last look at which others had no more replies
+	// lastOthers is the number of replies to others at the first look after the answer at lastSeen.
 	lastOthers, lastSeen int64
 
-	unproven int64 // when a loss ended here without an answer, as long as there is none; or 0
+	unproven int64 // end of a loss that had no answer, until there is one; 0 = none
 	nextLook int64
-	nextTry  int64 // to connect
+	nextTry  int64 // next attempt to connect
 	backoff  time.Duration
-	garbage  int // losses in a row because of what the server sent
+	garbage  int // successive losses because of invalid replies
 	timer    *time.Timer
 }
 
@@ -85,11 +85,11 @@ func newLane(s *Stream, index int) *lane {
 	}
 	room := len(s.slots)
 	if l.group == 0 {
-		room *= len(s.live) // the shares of all slots may end up here; giving must not wait
+		room *= len(s.live) // the shares of all slots may end up here; give must not block
 	}
 	l.inbox = make(chan *slot, room)
 	if s.cfg.Lanes > 1 {
-		// Without a bell a slot waits until the next reply, or for a tick.
+		// Without an eventfd a slot waits for the next reply, or for a tick.
 		if fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err == nil {
 			l.bell = fd
 		}
@@ -108,7 +108,7 @@ func (l *lane) look() {
 	}
 }
 
-// begin makes the lane ready for a Run.
+// begin prepares the lane for a Run.
 func (l *lane) begin() {
 	l.look()
 	l.owned, l.waiting, l.delayed = l.owned[:0], l.waiting[:0], l.delayed[:0]
@@ -120,7 +120,7 @@ func (l *lane) begin() {
 	l.load.Store(0)
 }
 
-// run works until all slots of the stream have ended, or were cancelled.
+// run works until all slots of the stream have ended or were cancelled.
 func (l *lane) run(ctx context.Context) {
 	for {
 		l.look()
@@ -151,7 +151,7 @@ func (l *lane) run(ctx context.Context) {
 	}
 }
 
-// step sends what can be sent and waits for something to happen.
+// step sends what can be sent and waits for an event.
 func (l *lane) step() error {
 	if err := l.flush(); err != nil {
 		return err
@@ -172,7 +172,7 @@ func (l *lane) step() error {
 	return nil
 }
 
-// idle waits for a slot, the end, or the next due time, and for limit at most.
+// idle waits for a slot, the end, or the next due time, but at most for limit.
 func (l *lane) idle(limit time.Duration) {
 	if l.nextDue != never {
 		due := time.Duration(l.nextDue - l.now)
@@ -193,29 +193,29 @@ func (l *lane) idle(limit time.Duration) {
 	}
 }
 
-// give hands a slot to l; any lane may do that.
+// give hands a slot to l. Any lane may call it.
 func (l *lane) give(sl *slot) {
 	l.load.Add(1)
 	l.inbox <- sl
 	l.ring()
 }
 
-// let ends the hold of a fragment; anybody may do that. There is room: a lane takes what is ready before
+// let releases a held fragment. Any goroutine may call it. It does not block: a lane takes released fragments before
 // it holds the same fragment again.
 func (l *lane) let(part int) {
 	l.ready <- part
 	l.ring()
 }
 
-// ring ends the wait of l for replies.
+// ring ends the wait of l.
 func (l *lane) ring() {
 	if l.listening.Load() && l.bell >= 0 {
-		one := [8]byte{1} // of any byte order: that it is not 0 matters
+		one := [8]byte{1} // any nonzero number, so the byte order does not matter
 		_, _ = unix.Write(l.bell, one[:])
 	}
 }
 
-// take takes over a slot and continues it where it is.
+// take takes over a slot and continues its I/O.
 func (l *lane) take(sl *slot) {
 	l.own(sl)
 	if sl.state != slotActive {
@@ -228,13 +228,13 @@ func (l *lane) take(sl *slot) {
 	}
 }
 
-// hold keeps a fragment until the Protocol is ready for it.
+// hold holds a fragment until the Protocol is ready for it.
 func (l *lane) hold(f *fragment) {
 	f.state, l.held[f.ID] = fragmentHeld, true
 	l.holding++
 }
 
-// unhold sends a fragment that was held, unless another lane has it now, which asked for itself.
+// unhold queues a held fragment, unless another lane has it now. That lane asks the Protocol itself.
 func (l *lane) unhold(part int) {
 	if l.held[part] {
 		l.held[part] = false
@@ -250,20 +250,20 @@ func (l *lane) holdNone() {
 	l.holding = 0
 }
 
-// own enters a slot among our own. The Driver is called by this lane from now
-// on, also of an I/O that another lane began.
+// own adds a slot to our own. From now on this lane calls the Driver for it,
+// also for an I/O that another lane began.
 func (l *lane) own(sl *slot) {
 	sl.position, sl.io.Lane = len(l.owned), l.index
 	l.owned = append(l.owned, sl)
 }
 
-// resume continues with the fragments of an I/O that are not in flight.
+// resume continues the fragments of an I/O that are not in flight.
 func (l *lane) resume(sl *slot) {
 	for i := range sl.fragments[:sl.used] {
 		switch f := &sl.fragments[i]; f.state {
 		case fragmentQueued:
 			l.unsent.push(f)
-		case fragmentHeld: // the Protocol has to know who holds it
+		case fragmentHeld: // the Protocol must know which lane holds it
 			f.state = fragmentQueued
 			l.unsent.push(f)
 		case fragmentDelayed:
@@ -313,13 +313,13 @@ func (l *lane) ask(sl *slot) {
 	}
 }
 
-// wake continues everything that is due.
+// wake continues all slots and fragments that are due.
 func (l *lane) wake() {
 	slots, fragments := l.waiting, l.delayed
 	l.waiting, l.delayed, l.nextDue = l.waiting[:0], l.delayed[:0], never
 	for _, sl := range slots {
 		if sl.due <= l.now {
-			l.ask(sl) // appends behind what was looked at, at most
+			l.ask(sl) // ask appends at most behind the current element
 			continue
 		}
 		l.waiting = append(l.waiting, sl)
@@ -341,7 +341,7 @@ func (l *lane) delay(f *fragment) {
 	l.nextDue = min(l.nextDue, f.due)
 }
 
-// finished notes the end of a fragment, and of the I/O with the last one.
+// finished ends a fragment, and with the last one the I/O.
 func (l *lane) finished(f *fragment, err error) {
 	f.state = fragmentNone
 	if err != nil && l.s.slotted != nil {
@@ -370,10 +370,10 @@ func (l *lane) finished(f *fragment, err error) {
 	l.ask(sl)
 }
 
-// cancel ends all I/O of our own with the cause.
+// cancel ends all I/O of our own slots with the cause.
 func (l *lane) cancel() {
 	if l.inFlight > 0 || l.send.pending() {
-		l.disconnect() // late replies would be written to buffers that are not ours
+		l.disconnect() // late replies would overwrite buffers that no longer belong to us
 	}
 	for len(l.inbox) > 0 {
 		l.own(<-l.inbox)
@@ -391,10 +391,10 @@ func (s *Stream) abort(sl *slot) {
 		if f.state != fragmentNone && s.slotted != nil {
 			s.slotted.Forget(&f.Part)
 		}
-		f.state = fragmentNone // nothing of it is in flight in the next Run
+		f.state = fragmentNone // nothing is in flight in the next Run
 	}
 	if whole := sl.whole; whole != nil {
-		// Another share may be the last, and end as if nothing was missing.
+		// Another share may be the last one, and must not end without an error.
 		err := fmt.Errorf("cancelled: %w", s.cause())
 		whole.failed.CompareAndSwap(nil, &err)
 		if sl.state = slotIdle; whole.open.Add(-1) > 0 {

@@ -11,41 +11,42 @@ import (
 )
 
 const (
-	// receiveBytes is the buffer for what is not received in place.
+	// receiveBytes is the size of the buffer for bytes that are not received in place.
 	receiveBytes = 256 << 10
-	// A receive waits for half of what is missing of a READ's data: otherwise each packet would wake
-	// the thread. Copying continues while the server sends the other half. stepBytes is the least
-	// that it waits for, if that much is missing. aloneBytes is the same if no other I/O is outstanding
-	// on the connection: the server then waits for the client, so the last copy adds to the latency.
+	// A receive waits for half of the missing data of a READ: otherwise each packet would wake the thread. It copies
+	// while the server sends the other half. It waits for at least stepBytes, if that much is missing, and for at least
+	// aloneBytes if no other I/O is outstanding on the connection: the server then waits for the client, so the last
+	// copy adds to the latency.
 	stepBytes  = 128 << 10
 	aloneBytes = 32 << 10
-	// bulkBytes of data in a reply are received in place as far as possible: behind
-	// them only shortBytes are taken into the buffer, from where they are copied.
+	// bulkBytes is the size from which data in a reply are received in place as
+	// far as possible: after such data a receive takes at most shortBytes into the
+	// buffer, which must be copied.
 	bulkBytes  = 64 << 10
 	shortBytes = 4 << 10
-	// headBytes is more than everything of a reply but its data.
+	// headBytes bounds the size of a reply without its data.
 	headBytes = 1 << 10
 	// lastFragment is the bit of a record mark that ends a record.
 	lastFragment = 1 << 31
 )
 
-// receiver is the way in of a lane: buf[r:w] was received and not looked at.
+// receiver is the receiving side of a lane: buf[r:w] is received but not parsed.
 type receiver struct {
 	buf  []byte
 	r, w int
 	bulk bool // the last data were at least bulkBytes
 
-	// A READ whose data are being received in place.
+	// A READ whose data are received in place.
 	reading *fragment
-	dst     []byte // what is missing
-	skip    int    // what follows them in the record
+	dst     []byte // room for the missing data
+	skip    int    // bytes that follow the data in the record
 	result  reply
 
-	// A record in several fragments, which servers may send but seldom do.
+	// A record in several fragments, which servers rarely send.
 	whole  []byte
-	left   int // of the present fragment
+	left   int // missing bytes of the current fragment
 	last   bool
-	inside bool // of a fragment
+	inside bool // within a fragment
 	many   bool // such a record has begun
 	total  int
 }
@@ -54,15 +55,15 @@ func (r *receiver) restart() {
 	*r = receiver{buf: r.buf, whole: r.whole[:0]}
 }
 
-// room says where the next bytes go, and for how many it is worth to wait. With alone, no
-// other reply is expected.
+// room returns where to put the next bytes, and the minimum worth waiting for. If alone is set, no other reply is
+// expected.
 func (r *receiver) room(alone bool) (a, b []byte, least int) {
 	limit := len(r.buf)
 	if r.bulk {
 		limit = shortBytes
 	}
 	if len(r.dst) > 0 {
-		// Nothing is left in buf then.
+		// buf is empty then.
 		r.r, r.w = 0, 0
 		step := stepBytes
 		if alone {
@@ -106,18 +107,18 @@ func (l *lane) receive() error {
 	return l.received(n)
 }
 
-// await waits until there is something to receive or to do.
+// await waits for received bytes or other work.
 func (l *lane) await() {
 	limit := min(tick, time.Duration(l.nextDue-l.now))
 	l.listening.Store(true)
-	if len(l.inbox)+len(l.ready) > 0 { // it came before somebody could know that a bell has to be rung
+	if len(l.inbox)+len(l.ready) > 0 { // arrived before listening was set, so without a bell
 		limit = 0
 	}
 	l.sock.await(l.send.blocked, l.bell, limit)
 	l.listening.Store(false)
 }
 
-// received works on n more bytes, which are where room said.
+// received handles n more bytes in the place that room returned.
 func (l *lane) received(n int) error {
 	l.WireBytesRead.Add(int64(n))
 	r := &l.recv
@@ -129,7 +130,7 @@ func (l *lane) received(n int) error {
 	return err
 }
 
-// parse works through everything that was received.
+// parse parses all received bytes.
 func (l *lane) parse() error {
 	r := &l.recv
 	for {
@@ -152,8 +153,8 @@ func (l *lane) parse() error {
 	}
 }
 
-// record takes the next reply from the buffer; false means that it is not there
-// yet.
+// record takes the next reply from the buffer; false means that it is
+// incomplete.
 func (l *lane) record() (bool, error) {
 	r := &l.recv
 	b := r.buf[r.r:r.w]
@@ -182,8 +183,8 @@ func (l *lane) record() (bool, error) {
 	return l.beginReading(b, size)
 }
 
-// beginReading starts to receive the data of a READ in place when the head of
-// its reply is here.
+// beginReading starts to receive the data of a READ in place, once the head of
+// its reply is received.
 func (l *lane) beginReading(b []byte, size int) (bool, error) {
 	var rep reply
 	if err := l.decode(b, &rep); err != nil {
@@ -213,7 +214,7 @@ func (l *lane) beginReading(b []byte, size int) (bool, error) {
 	return true, nil
 }
 
-// pass skips n bytes, of which some are still to come.
+// pass skips n bytes, some of which may still have to arrive.
 func (l *lane) pass(n int) {
 	r := &l.recv
 	k := min(n, r.w-r.r)
@@ -221,7 +222,7 @@ func (l *lane) pass(n int) {
 	r.skip = n - k
 }
 
-// assemble collects a record of several fragments.
+// assemble assembles a record of several fragments.
 func (l *lane) assemble() (bool, error) {
 	r := &l.recv
 	for {
@@ -232,7 +233,7 @@ func (l *lane) assemble() (bool, error) {
 			mark := binary.BigEndian.Uint32(r.buf[r.r:])
 			r.r += rpc.RecordMarkBytes
 			r.left, r.last, r.inside = int(mark&^lastFragment), mark&lastFragment != 0, true
-			// An empty fragment counts, or there could be no end of them.
+			// An empty fragment counts as a byte, so that their number is bounded.
 			if r.total += max(r.left, 1); r.total > l.s.maxReply {
 				return false, violation(rpc.ErrRecordTooLarge)
 			}

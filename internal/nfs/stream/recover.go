@@ -11,29 +11,30 @@ import (
 )
 
 const (
-	// quiet is how long nothing may be received before the path is looked at.
+	// quiet is the time without received bytes after which the path is checked.
 	quiet = 400 * time.Millisecond
-	// stoodStill is longer than anything that a lane does in one turn.
+	// stoodStill is longer than any turn of a lane.
 	stoodStill = 3 * time.Second
-	// alone is how long one path may leave calls unanswered while others are answered. Then the path is broken, and
-	// the server is not. It is timeo of the kernel's client, after which that connects again.
+	// alone bounds the time that one path may leave calls unanswered while others have answers. Then the path is broken,
+	// not the server. It equals timeo of the kernel's client, after which that client reconnects.
 	alone = time.Minute
-	// connectTimeout bounds one try to reconnect.
+	// connectTimeout bounds one attempt to reconnect.
 	connectTimeout = time.Second
 	backoffFirst   = 50 * time.Millisecond
 	backoffMax     = time.Second
-	// garbageTries is how often in a row a server may break the protocol.
+	// garbageTries bounds the successive protocol violations of a server.
 	garbageTries = 3
 )
 
-// Reasons why a connection is given up that TCP still has.
+// Reasons for giving up a connection that TCP still considers open.
 var (
 	ErrSilent  = errors.New("the path does not carry anything: nothing is acknowledged")
 	ErrStalled = errors.New("no answer to a call for too long")
 )
 
-// forgive takes time in which this process itself stood still, as a virtual
-// machine does that is moved, out of the account of the server and the path.
+// forgive subtracts time in which this process itself was stopped, for instance
+// during the migration of a virtual machine, from the waiting times for server
+// and path.
 func (l *lane) forgive(gap int64) {
 	l.heard += gap
 	l.answered += gap
@@ -48,20 +49,20 @@ func (l *lane) forgive(gap int64) {
 	}
 }
 
-// check looks at the health of the path, every tick.
+// check checks the health of the path every tick.
 func (l *lane) check() error {
 	l.nextLook = l.now + int64(tick)
 	if l.now-l.heard > int64(quiet) && PathSilent(l.sock.fd) {
 		return ErrSilent
 	}
-	// One I/O may be slow while others are answered; all of them may not. A server that stands still acknowledges what
-	// it gets: its connections are healthy, and a new one would not be answered either.
+	// One I/O may be slow while others have answers, but not all. A stopped server still acknowledges data: its
+	// connections are healthy, and a new one would not get an answer either.
 	half := int64(l.s.cfg.Timeout / 2)
 	if l.group != 0 || l.standsAlone() {
 		half = min(half, int64(alone))
 	}
 	limit := l.now - int64(l.s.cfg.Timeout)
-	if l.group != 0 || l.now-l.answered > half { // the rest of the time of a group is for group 0
+	if l.group != 0 || l.now-l.answered > half { // the rest of the timeout of a group belongs to group 0
 		limit = l.now - half
 	}
 	for _, sl := range l.owned {
@@ -74,7 +75,8 @@ func (l *lane) check() error {
 	return nil
 }
 
-// standsAlone says whether another lane had an answer since this one had its last, or was not asked for any.
+// standsAlone reports whether another lane had an answer since the last answer of this lane, or has no outstanding
+// calls.
 func (l *lane) standsAlone() bool {
 	replies := l.elsewhere()
 	if l.lastSeen != l.answered {
@@ -85,7 +87,7 @@ func (l *lane) standsAlone() bool {
 	})
 }
 
-// lose gives up the connection, and everything outstanding to other lanes.
+// lose gives up the connection, and hands its outstanding requests to other lanes.
 func (l *lane) lose(err error) {
 	l.lost(err)
 	l.noteSent()
@@ -110,19 +112,19 @@ func (l *lane) lose(err error) {
 				l.finished(f, fmt.Errorf("%s: %w", l.s.cfg.Describe(l.index), err))
 			}
 			if l.completed != completed {
-				break // the slot has another I/O, or is another lane's
+				break // the slot has another I/O, or belongs to another lane
 			}
 		}
 	}
 	l.rebuild()
-	// The first try is made at once, but not if the connection did not last.
+	// The first attempt is immediate, unless the connection was short-lived.
 	if l.now-l.connected > int64(backoffMax) {
 		l.backoff = 0
 	}
 	l.tryLater()
 }
 
-// noteSent marks the calls without answer that were sent. A server executes no part of a call.
+// noteSent marks the unanswered calls that were sent completely. A server does not execute an incomplete call.
 func (l *lane) noteSent() {
 	for _, sl := range l.owned {
 		for i := range sl.fragments[:sl.used] {
@@ -133,14 +135,14 @@ func (l *lane) noteSent() {
 	}
 }
 
-// lost notes the loss of the connection, since the last answer if one is owed.
+// lost records the loss of the connection. It began at the last answer if one is outstanding.
 func (l *lane) lost(err error) {
 	l.NoteError(err)
 	since := l.now
 	if l.inFlight > 0 {
 		since = l.answered
 		if l.unproven > 0 && since-l.unproven < int64(l.s.cfg.Timeout) {
-			since = l.unproven // the loss before was not over
+			since = l.unproven // the previous loss had not ended
 		}
 	}
 	l.unproven = 0
@@ -148,7 +150,7 @@ func (l *lane) lost(err error) {
 	l.s.cfg.Logger.Warn("Channel is lost", "channel", l.s.cfg.Describe(l.index), "error", err)
 }
 
-// disconnect closes the connection and forgets what is in flight on it.
+// disconnect closes the connection and forgets the requests in flight on it.
 func (l *lane) disconnect() {
 	if l.sock == nil {
 		return
@@ -176,7 +178,7 @@ func (l *lane) disconnect() {
 	l.recv.restart()
 }
 
-// recover makes one try to get the connection back, when it is time for one.
+// recover makes one attempt to reconnect when it is due.
 func (l *lane) recover(ctx context.Context) {
 	l.expire()
 	if l.s.live[l.group].Load() > 0 || l.group != 0 {
@@ -197,8 +199,8 @@ func (l *lane) recover(ctx context.Context) {
 	l.tryLater()
 }
 
-// reconnected notes a connection, unless none was lost, or one was between two runs. The loss goes on: a server that
-// stands still accepts connections, too.
+// reconnected records a new connection after a loss. The loss continues until an answer: a stopped server also
+// accepts connections.
 func (l *lane) reconnected() {
 	l.others, l.still = l.elsewhere(), l.now
 	if l.away = l.NoteReconnect(l.now); l.away {
@@ -206,8 +208,8 @@ func (l *lane) reconnected() {
 	}
 }
 
-// unowed ends the time of a loss for a lane that has no I/O to be answered, when another lane was answered since it is
-// connected. If it is not answered afterwards, the loss was not over.
+// unowed ends a loss for a lane without outstanding I/O, once another lane has had an answer since this lane was
+// connected. If this lane then gets no answer, the loss had not ended.
 func (l *lane) unowed() {
 	switch {
 	case !l.away:
@@ -219,7 +221,7 @@ func (l *lane) unowed() {
 	}
 }
 
-// elsewhere is how many replies the other lanes had.
+// elsewhere returns the number of replies to the other lanes.
 func (l *lane) elsewhere() (replies int64) {
 	for _, other := range l.s.lanes {
 		if other != l {
@@ -229,7 +231,7 @@ func (l *lane) elsewhere() (replies int64) {
 	return replies
 }
 
-// returned ends the time of a loss: with the first answer on the new connection, or with the run.
+// returned ends a loss: with the first answer on the new connection, or with the run.
 func (l *lane) returned() {
 	if l.away {
 		l.away = false
@@ -237,13 +239,13 @@ func (l *lane) returned() {
 	}
 }
 
-// tryLater sets the time of the next try to connect, each time further away.
+// tryLater sets the time of the next attempt to connect, with increasing delays.
 func (l *lane) tryLater() {
 	l.nextTry = l.now + int64(l.backoff)
 	l.backoff = min(max(2*l.backoff, backoffFirst), backoffMax)
 }
 
-// connect makes the connection once.
+// connect makes one attempt to connect.
 func (l *lane) connect(ctx context.Context) error {
 	nc, err := l.s.cfg.Dial(ctx, l.index)
 	if err == nil {
@@ -260,8 +262,8 @@ func (l *lane) connect(ctx context.Context) error {
 	return nil
 }
 
-// expire fails the I/Os that have been under way for too long. Nothing is in
-// flight here then, so that no late reply can touch their buffers.
+// expire fails the I/Os that have exceeded the timeout. Nothing is in flight
+// here then, so that no late reply can touch their buffers.
 func (l *lane) expire() {
 	limit := l.now - int64(l.s.cfg.Timeout)
 	for _, sl := range append([]*slot(nil), l.owned...) {
@@ -275,15 +277,15 @@ func (l *lane) expire() {
 				l.finished(f, err)
 			}
 			if l.completed != completed {
-				break // the slot has another I/O, or is another lane's
+				break // the slot has another I/O, or belongs to another lane
 			}
 		}
 	}
 	l.rebuild()
 }
 
-// rebuild makes the lists of what is to be done anew from the slots that are
-// ours: nothing may be left in them of a slot that another lane has now.
+// rebuild rebuilds the work lists from our own slots: they must not contain a
+// slot that another lane has now.
 func (l *lane) rebuild() {
 	l.unsent.reset()
 	l.holdNone()
@@ -300,8 +302,7 @@ func (l *lane) rebuild() {
 	}
 }
 
-// handOver gives all slots to lanes of the group that live, the idlest first, or else to
-// group 0.
+// handOver gives all slots to live lanes of the group, the least loaded first, or else to group 0.
 func (l *lane) handOver() {
 	for len(l.owned) > 0 {
 		to := l.s.idlest(l.group)
@@ -318,7 +319,7 @@ func (l *lane) handOver() {
 	l.rebuild()
 }
 
-// idlest returns the living lane of a group with the fewest slots, or nil.
+// idlest returns the live lane of a group with the fewest slots, or nil.
 func (s *Stream) idlest(group int) *lane {
 	var best *lane
 	for _, l := range s.lanes {
@@ -329,7 +330,7 @@ func (s *Stream) idlest(group int) *lane {
 	return best
 }
 
-// last returns the lane of group 0 that takes what no other group carries. It need not live.
+// last returns the lane of group 0 that takes what no other group carries. It may be down.
 func (s *Stream) last() *lane {
 	if l := s.idlest(0); l != nil {
 		return l
@@ -337,8 +338,8 @@ func (s *Stream) last() *lane {
 	return s.lanes[0]
 }
 
-// heir returns the lane that a slot is handed to after its I/O, or nil. With several groups
-// that is decided with the next I/O.
+// heir returns the lane that takes over a slot after its I/O, or nil. With several groups, route decides this for the
+// next I/O.
 func (l *lane) heir() *lane {
 	living := int(l.s.live[0].Load())
 	if living <= 1 || l.s.router != nil {
@@ -346,7 +347,7 @@ func (l *lane) heir() *lane {
 	}
 	slots := len(l.s.slots)
 	if slots < living {
-		// The next living lane in turn, so that all are used.
+		// The next live lane in turn, so that all lanes are used.
 		for i := 1; i < len(l.s.lanes); i++ {
 			if to := l.s.lanes[(l.index+i)%len(l.s.lanes)]; !to.isDown.Load() {
 				return to

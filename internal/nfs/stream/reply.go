@@ -10,8 +10,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
-// How long a server that asks for a later try is left alone, at first and at most, and how
-// long state that is being made again is waited for before the next look.
+// DelayFirst and DelayMax are the first and the longest delay when a server asks for a later retry. RecoverFirst and
+// RecoverMax are the same while state is being recovered.
 const (
 	DelayFirst   = 100 * time.Millisecond
 	DelayMax     = 5 * time.Second
@@ -19,18 +19,18 @@ const (
 	RecoverMax   = 500 * time.Millisecond
 )
 
-// reply is what a reply says, without its data.
+// reply is a reply without its data.
 type reply struct {
 	Results
 	fragment *fragment
 	refused  error // the call was not executed
-	at       int   // where the data begin
+	at       int   // offset of the data
 }
 
 func violation(err error) error { return &rpc.ProtocolError{Err: err} }
 
-// decode reads the head of a reply and finds the fragment that it answers; none
-// if nobody waits for it.
+// decode decodes the head of a reply and finds its fragment; nil if no fragment
+// waits for it.
 func (l *lane) decode(b []byte, rep *reply) error {
 	l.decoder = xdr.NewDecoder(b)
 	d := &l.decoder
@@ -43,7 +43,7 @@ func (l *lane) decode(b []byte, rep *reply) error {
 	switch {
 	case int(i) < len(l.mine) && l.mine[i] == h.XID && h.XID != 0:
 	case int(i) < len(l.mine) && l.past[i] == h.XID && h.XID != 0:
-		return nil // the same reply once more: nobody waits for it
+		return nil // a duplicate reply, for which no fragment waits
 	default:
 		return violation(rpc.ErrUnknownXID)
 	}
@@ -57,7 +57,7 @@ func (l *lane) decode(b []byte, rep *reply) error {
 		return nil
 	}
 	rep.Results = l.s.cfg.Protocol.Decode(d, &f.Part)
-	if err := d.Err(); err != nil && rep.Err == nil { // a failure may end early
+	if err := d.Err(); err != nil && rep.Err == nil { // the reply of a failed operation may end early
 		return violation(err)
 	}
 	rep.at = d.Offset()
@@ -67,7 +67,7 @@ func (l *lane) decode(b []byte, rep *reply) error {
 	return nil
 }
 
-// reply completes the fragment that a whole reply answers.
+// reply completes the fragment of a whole reply.
 func (l *lane) reply(b []byte) error {
 	var rep reply
 	if err := l.decode(b, &rep); err != nil {
@@ -91,7 +91,7 @@ func (l *lane) reply(b []byte) error {
 	return nil
 }
 
-// replied notes that f is no longer in flight.
+// replied records that f is no longer in flight.
 func (l *lane) replied(f *fragment) {
 	l.mine[f.ID], l.past[f.ID] = 0, l.mine[f.ID]
 	l.inFlight--
@@ -100,7 +100,7 @@ func (l *lane) replied(f *fragment) {
 	l.Receives.Add(1)
 }
 
-// settle does what a reply asks for.
+// settle takes the next step after a reply.
 func (l *lane) settle(f *fragment, rep *reply) {
 	sl, completed := f.slot, l.completed
 	switch {
@@ -112,7 +112,7 @@ func (l *lane) settle(f *fragment, rep *reply) {
 	case rep.Next == Repeat:
 		l.again(f)
 	case rep.Next == Delay:
-		// The server remembers its reply to the old xid, so the new request has another.
+		// The server would repeat its reply to the old xid, so the new request needs another xid.
 		l.s.renew(f)
 		l.later(f, DelayFirst, DelayMax, l.s.cfg.Timeout, rep.Err)
 	case rep.Next == Recover:
@@ -125,19 +125,19 @@ func (l *lane) settle(f *fragment, rep *reply) {
 	default:
 		l.moved(f, &rep.Results)
 	}
-	if l.group != 0 && l.completed == completed { // else the slot may be another lane's
+	if l.group != 0 && l.completed == completed { // otherwise the slot may belong to another lane
 		l.leave(sl)
 	}
 }
 
-// moved goes on with a part of which something was moved.
+// moved continues a part after a transfer.
 func (l *lane) moved(f *fragment, r *Results) {
 	switch err := f.Check(r); {
 	case err != nil && l.group != 0:
 		l.park(f)
 		return
 	case err != nil:
-		l.finished(f, err) // asking again gives the same
+		l.finished(f, err) // a retry would return the same
 		return
 	}
 	if f.IO.Write {
@@ -159,7 +159,7 @@ func (l *lane) moved(f *fragment, r *Results) {
 	}
 }
 
-// note keeps the verifier of what is not stable.
+// note records the verifier of unstable data.
 func (x *IO) note(r *Results) {
 	switch {
 	case r.Committed != Unstable:
@@ -170,25 +170,25 @@ func (x *IO) note(r *Results) {
 	}
 }
 
-// park leaves f to group 0, as a new request. leave takes it there.
+// park marks f for group 0, as a new request, and leave hands it over.
 func (l *lane) park(f *fragment) {
 	l.s.renew(f)
 	f.state = fragmentParked
 }
 
-// again asks for what is missing of f.
+// again requests the missing bytes of f.
 func (l *lane) again(f *fragment) {
 	f.state = fragmentQueued
 	l.s.renew(f)
 	l.unsent.push(f)
 }
 
-// later asks again after a while that grows from first to most, unless f takes longer than
-// limit then: it fails with err.
+// later retries after a delay that grows from first to most. If f would exceed limit, it fails with err, or goes to
+// group 0 from another group.
 func (l *lane) later(f *fragment, first, most, limit time.Duration, err error) {
 	f.delay = min(max(2*f.delay, int64(first)), int64(most))
 	if l.group != 0 {
-		limit = l.s.cfg.Timeout / 2 // the rest of the time is for group 0
+		limit = l.s.cfg.Timeout / 2 // the rest of the timeout belongs to group 0
 	}
 	if over := l.now-f.slot.started+f.delay > int64(limit); over && l.group != 0 {
 		f.delay = 0
@@ -198,7 +198,7 @@ func (l *lane) later(f *fragment, first, most, limit time.Duration, err error) {
 		l.finished(f, err)
 		return
 	}
-	// A tenth of disorder keeps many from coming back together.
+	// A random tenth keeps many requests from returning together.
 	f.due = l.now + f.delay + rand.Int64N(f.delay/10)
 	l.delay(f)
 }

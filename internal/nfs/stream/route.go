@@ -1,10 +1,10 @@
 package stream
 
-// routed is a piece of an I/O and the group that it goes to.
+// routed is a piece of an I/O and its group.
 type routed struct{ group, from, to int }
 
-// route cuts the I/O of a slot into fragments and gives them to the groups that carry them:
-// the slot itself if all go to one group, else a share of it to each.
+// route cuts the I/O of a slot into fragments for the groups that carry them: it gives the whole slot to a single
+// group, or a share of it to each group.
 func (l *lane) route(sl *slot) {
 	s := l.s
 	if !l.cutByGroup(sl) {
@@ -35,8 +35,8 @@ func (l *lane) route(sl *slot) {
 	l.share(sl, groups)
 }
 
-// cutByGroup fills l.pieces. It returns false when there are more than the slot has
-// fragments for: the layout of the file is finer than it was when the stream was made.
+// cutByGroup fills l.pieces. It returns false if the slot has too few fragments for them: the layout of the file is
+// finer than it was when the stream was created.
 func (l *lane) cutByGroup(sl *slot) bool {
 	s := l.s
 	size, total := s.size(&sl.io), len(sl.io.Buf)
@@ -48,7 +48,7 @@ func (l *lane) cutByGroup(sl *slot) bool {
 		}
 		to := min(total, from+min(max(n, 1), size))
 		if k := len(l.pieces) - 1; k >= 0 && g == 0 && l.pieces[k].group == 0 && to-l.pieces[k].from <= size {
-			l.pieces[k].to = to // no reason to cut what one server does
+			l.pieces[k].to = to // one server needs no cut
 		} else if len(l.pieces) == len(sl.fragments) {
 			return false
 		} else {
@@ -59,8 +59,7 @@ func (l *lane) cutByGroup(sl *slot) bool {
 	return len(l.pieces) > 0
 }
 
-// share gives the fragments of a slot to several groups. The last of them to be done joins
-// them again.
+// share distributes the fragments of a slot over several groups. The last share to finish joins them again.
 func (l *lane) share(sl *slot, groups int) {
 	l.drop(sl)
 	sl.open.Store(int32(groups)) //nolint:gosec // at most as many as lanes
@@ -82,19 +81,18 @@ func (l *lane) share(sl *slot, groups int) {
 		}
 		to.give(sh)
 		if groups--; groups == 0 {
-			return // the lanes that have the shares may have joined them already
+			return // the lanes of the shares may have joined them already
 		}
 	}
 }
 
-// joined notes that a share is done. With the last one it returns the whole slot, which
-// this lane owns from now on.
+// joined records that a share is done. After the last share it returns the whole slot, which this lane then owns.
 func (l *lane) joined(sh *slot) *slot {
 	l.drop(sh)
 	sh.state = slotIdle
 	sl := sh.whole
 	if sh.err != nil {
-		err := sh.err // here, or it would be allocated in any case
+		err := sh.err // declared here, because it would otherwise be allocated always
 		sl.failed.CompareAndSwap(nil, &err)
 	}
 	if sh.io.SentAgain {
@@ -112,7 +110,7 @@ func (l *lane) joined(sh *slot) *slot {
 	return sl
 }
 
-// place lets the idlest lane of a group carry a slot of ours.
+// place gives one of our slots to the least loaded lane of a group.
 func (l *lane) place(sl *slot, group int) {
 	to := l.s.idlest(group)
 	if to == nil {
@@ -126,8 +124,7 @@ func (l *lane) place(sl *slot, group int) {
 	to.give(sl)
 }
 
-// leave gives a slot to group 0 if some of its fragments cannot be carried here, as soon as
-// none is in flight any more.
+// leave gives a slot to group 0 if some of its fragments cannot be carried here, once none is in flight.
 func (l *lane) leave(sl *slot) {
 	parked := false
 	for i := range sl.fragments[:sl.used] {

@@ -9,29 +9,29 @@ import (
 )
 
 const (
-	// batchBytes is how much is encoded before it is sent.
+	// batchBytes bounds the bytes encoded before a send.
 	batchBytes = 128 << 10
-	// copyBytes is the longest data that are copied into the batch: a copy of a
-	// few KiB costs less than two more pieces of a system call.
+	// copyBytes bounds the data that are copied into the batch: a copy of a few
+	// KiB costs less than two more pieces in a system call.
 	copyBytes = 16 << 10
 )
 
-// piece is a part of what is sent: data from where they are, or a range of the
-// batch, which may move while it grows.
+// piece is one piece to send: data in place, or a range of the batch, which may
+// move while it grows.
 type piece struct {
 	data     []byte
 	from, to int
 }
 
-// sender is the way out of a lane.
+// sender is the sending side of a lane.
 type sender struct {
 	batch   []byte
 	pieces  []piece
-	first   int  // of the pieces that are not sent whole
-	offset  int  // in it
-	blocked bool // the socket takes no more
+	first   int  // index of the first piece that is not sent completely
+	offset  int  // offset in that piece
+	blocked bool // the socket accepts no more bytes
 	queued  uint64
-	sent    uint64 // of queued, in bytes since the connection was made
+	sent    uint64 // sent part of queued, in bytes since the connection was made
 }
 
 func (w *sender) pending() bool { return w.first < len(w.pieces) }
@@ -42,13 +42,13 @@ func (w *sender) reset() {
 	w.first, w.offset, w.blocked = 0, 0, false
 }
 
-// restart forgets everything for a new connection.
+// restart resets the sender for a new connection.
 func (w *sender) restart() {
 	w.reset()
 	w.queued, w.sent = 0, 0
 }
 
-// flush sends what is to be sent, as far as the socket takes it at once.
+// flush sends as many bytes as the socket accepts without waiting.
 func (l *lane) flush() error {
 	w := &l.send
 	for {
@@ -72,7 +72,7 @@ func (l *lane) flush() error {
 	}
 }
 
-// gather puts the pieces into the socket's next call.
+// gather collects the pieces for the next call of the socket.
 func (w *sender) gather(sock *socket) int {
 	count, skip := 0, w.offset
 	for _, p := range w.pieces[w.first:] {
@@ -88,7 +88,7 @@ func (w *sender) gather(sock *socket) int {
 	return count
 }
 
-// advance notes that n bytes were sent.
+// advance records that n bytes were sent.
 func (w *sender) advance(n int) {
 	w.sent += uint64(n)
 	for n > 0 {
@@ -121,7 +121,7 @@ func (l *lane) encode() {
 			l.unable(f, err)
 			continue
 		}
-		// A piece of the batch goes on where the last one ended.
+		// The batch piece continues the previous one.
 		if n := len(w.pieces); n > 0 && w.pieces[n-1].data == nil {
 			w.pieces[n-1].to = len(w.batch)
 		} else {
@@ -144,7 +144,7 @@ func (l *lane) encode() {
 	l.Sends.Add(int64(sends))
 }
 
-// appendBulk appends data that are sent from where they are, and what XDR pads them with.
+// appendBulk appends data that are sent in place, and their XDR padding.
 func (w *sender) appendBulk(data []byte) {
 	if len(data) == 0 {
 		return
@@ -159,7 +159,7 @@ func (w *sender) appendBulk(data []byte) {
 	}
 }
 
-// unable goes on with a fragment that cannot be encoded now.
+// unable handles a fragment that cannot be encoded now.
 func (l *lane) unable(f *fragment, err error) {
 	switch {
 	case errors.Is(err, ErrNoSlot):
@@ -176,7 +176,7 @@ func (l *lane) unable(f *fragment, err error) {
 	}
 }
 
-// bulk returns the data of a WRITE that are sent from where they are.
+// bulk returns the data of a WRITE that are sent in place.
 func (f *fragment) bulk() []byte {
 	if !f.IO.Write || f.Bytes() <= copyBytes {
 		return nil

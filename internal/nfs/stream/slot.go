@@ -2,37 +2,37 @@ package stream
 
 import "sync/atomic"
 
-// slotState says what a slot does.
+// slotState is the state of a slot.
 type slotState uint8
 
 const (
-	slotIdle    slotState = iota // nothing to carry: the Driver is to be asked
-	slotWaiting                  // the Driver is to be asked when it is due
+	slotIdle    slotState = iota // no I/O: the Driver must be asked
+	slotWaiting                  // the Driver must be asked at the due time
 	slotActive                   // its I/O is under way
 )
 
-// slot is one I/O of the job at a time. The lane that owns it alone touches it.
+// slot is one I/O of the job at a time. Only the lane that owns it may touch it.
 type slot struct {
 	io        IO
 	state     slotState
-	fragments []fragment // as many as the longest I/O needs
-	used      int        // of them, by this I/O
-	left      int        // of these, those that are not done
-	err       error      // the first of a fragment
+	fragments []fragment // enough for the longest I/O
+	used      int        // fragments of this I/O
+	left      int        // fragments that are not done
+	err       error      // first error of a fragment
 	started   int64      // when the I/O began
 	due       int64      // slotWaiting
 	position  int        // in lane.owned
 
-	// An I/O whose parts go to several groups is carried by shares, a slot for each group,
-	// which different lanes own at the same time.
-	whole  *slot  // whose share this is
+	// If the parts of an I/O go to several groups, it is divided into shares: one slot per group, which different lanes
+	// own at the same time.
+	whole  *slot  // the slot that this is a share of
 	shares []slot // by group; nil without groups
 	open   atomic.Int32
-	failed atomic.Pointer[error] // the first of a share
+	failed atomic.Pointer[error] // first error of a share
 	again  atomic.Bool           // IO.SentAgain of a share
 }
 
-// fragmentState says where a part of an I/O is.
+// fragmentState is the state of a part of an I/O.
 type fragmentState uint8
 
 const (
@@ -41,7 +41,7 @@ const (
 	fragmentHeld                  // to be sent when the Protocol is ready for it
 	fragmentSent                  // encoded; the reply is awaited
 	fragmentDelayed               // the server asked to try again when it is due
-	fragmentParked                // another group is to carry it, with the rest of the slot
+	fragmentParked                // group 0 must carry it, with the rest of the slot
 )
 
 // fragment is one READ or WRITE.
@@ -50,19 +50,19 @@ type fragment struct {
 	slot       *slot
 	xid        uint32
 	state      fragmentState
-	sentAt     int64  // when it was encoded
-	end        uint64 // where it ends in what the lane has to send
-	lostBy     *lane  // which sent it, and had no answer; nil once it is sent again
+	sentAt     int64  // time of encoding
+	end        uint64 // end in the bytes that the lane has to send
+	lostBy     *lane  // the lane that sent it but got no answer; nil once it is sent again
 	due, delay int64  // fragmentDelayed
 }
 
-// renew gives f an xid that was not used for it before.
+// renew gives f a new xid.
 func (s *Stream) renew(f *fragment) {
 	f.Serial++
 	f.xid = (s.base+f.Serial)*(s.indexMask+1) | uint32(f.ID)
 }
 
-// set makes f the part of an I/O from one place of its buffer to another.
+// set makes f the part of an I/O in a range of its buffer.
 func (s *Stream) set(f *fragment, sl *slot, from, to int) {
 	f.slot, f.IO, f.From, f.To = sl, &sl.io, from, to
 	f.state, f.delay, f.Mark, f.lostBy = fragmentQueued, 0, 0, nil
@@ -100,7 +100,7 @@ func (q *queue) push(f *fragment) {
 	q.items = append(q.items, f)
 }
 
-// pop returns the next fragment that is still to be sent, or nil.
+// pop returns the next fragment that must still be sent, or nil.
 func (q *queue) pop() *fragment {
 	for q.head < len(q.items) {
 		f := q.items[q.head]

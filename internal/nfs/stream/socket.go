@@ -12,24 +12,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxIovecs is how many pieces one system call takes.
+// maxIovecs bounds the pieces of one system call.
 const maxIovecs = 64
 
-// socket is a TCP connection in blocking mode that one thread uses. The net
-// package would add a poll, a lock and a switch of goroutines to each call.
+// socket is a TCP connection in blocking mode for one thread. The net package
+// would add a poll, a lock and a switch of goroutines to each call.
 type socket struct {
 	fd    int
-	least int // bytes that end a wait
+	least int // number of bytes that end a wait
 	msg   unix.Msghdr
 	iov   [maxIovecs]unix.Iovec
 	polls [2]unix.PollFd
 	limit unix.Timespec
 }
 
-// errAgain says that the call would have to wait longer than it may.
+// errAgain reports that the call would have to wait for longer than allowed.
 var errAgain = errors.New("nothing now")
 
-// newSocket takes over nc. Receives wait for tick at most.
+// newSocket takes over nc. A receive waits for at most tick.
 func newSocket(nc net.Conn, tick time.Duration) (*socket, error) {
 	s := &socket{least: 1}
 	var err error
@@ -50,8 +50,9 @@ func newSocket(nc net.Conn, tick time.Duration) (*socket, error) {
 	return s, nil
 }
 
-// ownDescriptor duplicates the descriptor of nc. It is not made an os.File: that
-// would enter it into the runtime's poller, which then wakes for every reply.
+// ownDescriptor duplicates the descriptor of nc. It does not create an os.File,
+// which would register the descriptor with the runtime's poller: the poller
+// would then wake for every reply.
 func ownDescriptor(nc net.Conn) (int, error) {
 	tcp, ok := nc.(*net.TCPConn)
 	if !ok {
@@ -70,16 +71,16 @@ func ownDescriptor(nc net.Conn) (int, error) {
 
 func (s *socket) close() { _ = unix.Close(s.fd) }
 
-// reset closes s and takes back what was not acknowledged. Closed in the usual way, the kernel
-// goes on sending it: a WRITE would reach the server when the path is healed, long after it was
-// made again over another one, and undo those that came later.
+// reset closes s and discards unacknowledged data. After a normal close the kernel would continue to send them: a
+// WRITE would reach the server when the path works again, long after its retransmission over another path, and
+// overwrite later WRITEs.
 func (s *socket) reset() {
 	_ = unix.SetsockoptLinger(s.fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
 	s.close()
 }
 
-// receive waits for bytes and puts them into a and then b, of which b may be
-// empty. It returns errAgain after a tick without any, and io.EOF at the end.
+// receive waits for bytes and puts them into a and then b, which may be empty.
+// It returns errAgain after a tick without bytes, and io.EOF at the end.
 func (s *socket) receive(a, b []byte, flags int) (int, error) {
 	count := s.put(0, a)
 	if len(b) > 0 {
@@ -92,7 +93,7 @@ func (s *socket) receive(a, b []byte, flags int) (int, error) {
 	return n, err
 }
 
-// awaitAtLeast makes receives wait until n bytes are there.
+// awaitAtLeast makes receives wait for n bytes.
 func (s *socket) awaitAtLeast(n int) error {
 	if n == s.least {
 		return nil
@@ -101,14 +102,14 @@ func (s *socket) awaitAtLeast(n int) error {
 	return os.NewSyscallError("setsockopt SO_RCVLOWAT", unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_RCVLOWAT, n))
 }
 
-// put makes p piece i of the next call and returns the number of pieces.
+// put sets p as piece i of the next call and returns the number of pieces.
 func (s *socket) put(i int, p []byte) int {
 	s.iov[i].Base = unsafe.SliceData(p)
 	s.iov[i].SetLen(len(p))
 	return i + 1
 }
 
-// send sends the first count pieces as far as that goes without waiting.
+// send sends the first count pieces as far as possible without waiting.
 func (s *socket) send(count int) (int, error) {
 	return s.call(unix.SYS_SENDMSG, count, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
 }
@@ -116,10 +117,10 @@ func (s *socket) send(count int) (int, error) {
 func (s *socket) call(number uintptr, count, flags int) (int, error) {
 	s.msg.Iov = &s.iov[0]
 	s.msg.SetIovlen(count)
-	// Raw: telling the scheduler of each call costs more than the call, because it
-	// takes the processor away and gives it back on another thread. It still gets
-	// its way: the signal by which it preempts ends the wait with EINTR.
-	// The memory is reached through fields of s, which the heap does not move.
+	// A raw call: informing the scheduler costs more than the call, because the
+	// scheduler takes the processor away and returns it on another thread. The
+	// scheduler can still preempt the thread: its signal ends the wait with EINTR.
+	// The memory belongs to fields of s, which the heap does not move.
 	n, _, errno := unix.RawSyscall(number, uintptr(s.fd), uintptr(unsafe.Pointer(&s.msg)), uintptr(flags))
 	if errno == 0 {
 		return int(n), nil
@@ -134,16 +135,16 @@ func (s *socket) call(number uintptr, count, flags int) (int, error) {
 	return 0, os.NewSyscallError(name, errno)
 }
 
-// await waits until the socket can be read, or written if write is set, until bell rings,
-// which is -1 where there is none, or until limit has passed.
+// await waits until the socket can be read, or written if write is set, until bell is written to, or until limit has
+// passed. Without an eventfd, bell is -1.
 func (s *socket) await(write bool, bell int, limit time.Duration) {
 	s.polls[0] = unix.PollFd{Fd: int32(s.fd), Events: unix.POLLIN}
 	if write {
 		s.polls[0].Events |= unix.POLLOUT
 	}
-	s.polls[1] = unix.PollFd{Fd: int32(bell), Events: unix.POLLIN} // a negative one is ignored
+	s.polls[1] = unix.PollFd{Fd: int32(bell), Events: unix.POLLIN} // a negative descriptor is ignored
 	s.limit = unix.NsecToTimespec(max(limit, 0).Nanoseconds())
-	// Whatever it says, the next call on the socket says it better.
+	// Ignore the result: the next call on the socket returns any error.
 	_, _, _ = unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&s.polls)), uintptr(len(s.polls)),
 		uintptr(unsafe.Pointer(&s.limit)), 0, 0, 0)
 	if s.polls[1].Revents != 0 {
@@ -153,24 +154,24 @@ func (s *socket) await(write bool, bell int, limit time.Duration) {
 }
 
 const (
-	// silentLimit is how long the other side's TCP may leave data without
-	// acknowledgement: two or three retransmissions on a local network.
+	// silentLimit bounds the time that the peer's TCP may leave data
+	// unacknowledged: two or three retransmissions on a local network.
 	silentLimit = 1200 * time.Millisecond
-	// silentProbe is the same for probes, the first of which leaves a second
+	// silentProbe is the same bound for probes. The first one is sent a second
 	// after the last sign of life.
 	silentProbe = 1400 * time.Millisecond
-	// answerTime is more than an acknowledgement takes.
+	// answerTime is longer than an acknowledgement takes.
 	answerTime = 300 * time.Millisecond
 )
 
-// PathSilent reports whether the other side's TCP says nothing any more although
-// it should: for more than a second data are not acknowledged, or probes not
-// answered. An application that is slow, or reads nothing so that the window is
-// closed, does not look like this. It allocates.
+// PathSilent reports whether the peer's TCP is silent although it should
+// answer: data are unacknowledged, or probes unanswered, for more than a
+// second. A slow application, or one that reads nothing so that the window is
+// closed, does not cause this. PathSilent allocates.
 func PathSilent(fd int) bool {
 	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
 	if err != nil {
-		return false // the socket's own calls say what is wrong with it
+		return false // the socket's own calls report the error
 	}
 	return silent(info)
 }
@@ -180,9 +181,9 @@ func silent(info *unix.TCPInfo) bool {
 	sent := time.Duration(info.Last_data_sent) * time.Millisecond
 	switch {
 	case info.Unacked > 0:
-		// Retransmissions that brought nothing count, even when the other side is
-		// still heard: a path may be cut in one direction. Those into a closed
-		// window do not count for the kernel, and are answered each time.
+		// Unsuccessful retransmissions count even if the peer still sends: a path may
+		// be cut in one direction. The kernel does not count retransmissions into a
+		// closed window, and the peer answers them.
 		return info.Retransmits > 2 ||
 			(info.Retransmits > 1 && heard > silentLimit && heard-sent > answerTime)
 	case info.Notsent_bytes > 0:

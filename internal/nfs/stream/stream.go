@@ -18,73 +18,70 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 )
 
-// ErrTimeout says that an I/O got no answer within Config.Timeout.
+// ErrTimeout reports that an I/O got no answer within Config.Timeout.
 var ErrTimeout = errors.New("no answer from the server in time")
 
 // IO is one I/O of one slot.
 type IO struct {
-	// Slot counts from 0; Lane is who calls the Driver. Both are set here.
+	// Slot counts from 0. Lane is the lane that calls the Driver. The stream sets both.
 	Slot, Lane int
 
 	Write  bool
 	Handle []byte    // of the file
-	State  any       // what the Protocol needs besides: opens and layouts of NFSv4
+	State  any       // other state for the Protocol: opens and layouts of NFSv4
 	Stable Stability // of a write
 	Buf    []byte    // belongs to the stream from Next to Done
 	Offset int64
-	// Wait above zero asks to call Next again that much later.
+	// Wait, if positive, asks to call Next again after this time.
 	Wait time.Duration
 
-	// Unstable says that some of what was written waits for a COMMIT. Verifiers are those of
-	// the server then: two that differ when it restarted meanwhile, or another one went on.
+	// Unstable reports that some of the written data waits for a COMMIT. Verifiers are then the server's: two different
+	// ones if it restarted in the meantime, or if another server continued.
 	Unstable  bool
 	Verifiers [2]Verifier
 
-	// SentAgain says that a part was sent a second time, because its connection was lost before
-	// the answer. The server may execute both calls, and the first one late.
+	// SentAgain reports that a part was sent again, because its connection was lost before the answer. The server may
+	// execute both calls, and the first one late.
 	SentAgain bool
 
-	// Err is nil when all of Buf was read or written; io.EOF when the file ended
-	// before; ErrTimeout; a status of the Protocol; *rpc.RefusedError; *rpc.ProtocolError.
+	// Err is nil if all of Buf was read or written. Otherwise it is io.EOF if the file ended before, ErrTimeout, a
+	// status of the Protocol, *rpc.RefusedError or *rpc.ProtocolError.
 	Err error
 }
 
-// Driver says what to do. The lanes call it at the same time, never two of them
-// for the same slot.
+// Driver supplies the I/Os. The lanes call it concurrently, but never two of
+// them for the same slot.
 type Driver interface {
-	// Next fills in the next I/O of a slot; false ends the slot for this Run.
+	// Next sets the next I/O of a slot; false ends the slot for this Run.
 	Next(io *IO) bool
-	// Done is called at the end of an I/O. Next for the same slot follows, unless the
-	// slot is handed to another lane.
+	// Done is called at the end of an I/O. Next for the same slot follows, unless another lane takes over the slot.
 	Done(io *IO)
 }
 
-// Config says what a Stream works with. All fields are required but Logger, Groups
-// and PieceBytes.
+// Config configures a Stream. All fields except Logger, Groups and PieceBytes are required.
 type Config struct {
 	// Protocol encodes and decodes the calls.
 	Protocol Protocol
 
-	// Dial connects lane i within the life of ctx. It may be called at any time
-	// during Run, by several lanes at once.
+	// Dial connects lane i within ctx. Several lanes may call it concurrently
+	// during Run.
 	Dial func(ctx context.Context, lane int) (net.Conn, error)
-	// Describe names lane i in messages.
+	// Describe returns the name of lane i for messages.
 	Describe func(lane int) string
 	Lanes    int
 	Slots    int
-	// Groups has for each lane the group that it belongs to; nil puts all into group 0.
-	// Lanes of group 0 can carry every I/O. With more groups the Protocol is a Router.
+	// Groups has the group of each lane; nil = all lanes are in group 0. Lanes of group 0 can carry every I/O. With more
+	// groups the Protocol must be a Router.
 	Groups []int
-	// PieceBytes is the least that the Router sends to one group; 0 without a Router.
+	// PieceBytes is the smallest piece that the Router sends to one group; 0 without a Router.
 	PieceBytes int64
-	// BlockBytes is the longest Buf.
+	// BlockBytes is the maximum length of Buf.
 	BlockBytes int64
 	// ReadBytes and WriteBytes are the largest READ and WRITE.
 	ReadBytes, WriteBytes uint32
-	// Timeout is how long an I/O may take, all repetitions included.
+	// Timeout bounds an I/O with all its retries.
 	Timeout time.Duration
-	// Patience is the same while the server answers that state is lost or being reclaimed;
-	// Timeout if less.
+	// Patience replaces Timeout while the server reports that state is lost or being reclaimed; at least Timeout.
 	Patience time.Duration
 	Now      func() time.Time
 	Logger   *slog.Logger
@@ -99,22 +96,22 @@ type Stream struct {
 	fragments []fragment
 	perSlot   int
 	indexMask uint32
-	base      uint32 // of the generations
+	base      uint32 // of the xid generations
 	maxReply  int
 	start     time.Time
 
 	router    Router  // nil with one group
-	slotted   Slotted // nil where no part waits for its turn
+	slotted   Slotted // nil if parts never wait for their turn
 	driver    Driver
-	live      []atomic.Int32 // by group: lanes that carry I/O
+	live      []atomic.Int32 // by group: connected lanes
 	active    atomic.Int32   // slots that have not ended
 	done      chan struct{}
 	cancelled atomic.Bool
 	cause     func() error
 }
 
-// New connects all lanes at once. One that connects is enough, the others are
-// tried again during Run.
+// New connects all lanes concurrently. One connected lane is enough; Run
+// retries the others.
 func New(ctx context.Context, cfg Config) (*Stream, error) {
 	s := prepare(cfg)
 	errs := make([]error, len(s.lanes))
@@ -173,25 +170,25 @@ func prepare(cfg Config) *Stream {
 	return s
 }
 
-// perSlot returns how many parts the longest I/O may have.
+// perSlot returns the maximum number of parts of an I/O.
 func (cfg *Config) perSlot() int {
 	smaller := int64(min(cfg.ReadBytes, cfg.WriteBytes))
 	parts := max(1, (cfg.BlockBytes+smaller-1)/smaller)
 	if cfg.PieceBytes > 0 {
-		// Each border between two pieces cuts once more: those that the I/O crosses when it
-		// does not begin at one, and one where pieces of two kinds meet.
+		// Each boundary between two pieces adds a cut: the boundaries within an I/O that does not begin at one, and one
+		// where pieces of two kinds meet.
 		parts += (cfg.BlockBytes+cfg.PieceBytes-1)/cfg.PieceBytes + 1
 	}
 	return int(parts)
 }
 
-// Parts returns how many parts may be outstanding at once: Part.ID is below it.
+// Parts returns the maximum number of outstanding parts: Part.ID is below it.
 func (cfg *Config) Parts() int { return cfg.Slots * cfg.perSlot() }
 
 // Lanes returns the number of lanes.
 func (s *Stream) Lanes() int { return len(s.lanes) }
 
-// Traffic returns what lane i has carried since New, and whether it is connected.
+// Traffic returns the traffic of lane i since New, and whether the lane is connected.
 func (s *Stream) Traffic(i int) (t rpc.Traffic, up bool) {
 	t = s.lanes[i].Traffic(int64(s.cfg.Now().Sub(s.start)))
 	start := s.start.UnixNano()
@@ -205,18 +202,18 @@ func (s *Stream) Traffic(i int) (t rpc.Traffic, up bool) {
 	return t, !s.lanes[i].isDown.Load()
 }
 
-// Run asks d for I/O and carries it until no slot has any more. When ctx is done
-// no more is asked for, and what is outstanding ends within a tick with an error
-// that wraps the cause; the connections it was on are closed, and made again by
-// the next Run.
+// Run asks d for I/Os and carries them until no slot has any more. When ctx is
+// done it asks for no more, and outstanding I/Os end within a tick with an
+// error that wraps the cause. Run then closes their connections, and the next
+// Run reconnects.
 func (s *Stream) Run(ctx context.Context, d Driver) {
 	s.driver, s.done = d, make(chan struct{})
 	s.cause = func() error { return context.Cause(ctx) }
-	s.cancelled.Store(ctx.Err() != nil) // AfterFunc alone would come too late for what is over already
+	s.cancelled.Store(ctx.Err() != nil) // AfterFunc alone would be too late for a context that is already done
 	defer context.AfterFunc(ctx, func() { s.cancelled.Store(true) })()
 	s.active.Store(int32(len(s.slots)))
 	s.spread()
-	// What a lane does beside I/O, such as connecting, ends with the last slot.
+	// Other work of a lane, such as connecting, ends with the last slot.
 	laneCtx, stop := context.WithCancel(ctx)
 	defer stop()
 	var wg sync.WaitGroup
@@ -229,7 +226,7 @@ func (s *Stream) Run(ctx context.Context, d Driver) {
 		stop()
 	}()
 	wg.Wait()
-	// What was on its way to a lane that had been cancelled ends here.
+	// Abort slots that were on their way to a cancelled lane.
 	for _, l := range s.lanes {
 		for len(l.inbox) > 0 {
 			s.abort(<-l.inbox)
@@ -237,7 +234,7 @@ func (s *Stream) Run(ctx context.Context, d Driver) {
 	}
 }
 
-// spread gives the slots to the lanes of group 0 that live, in turn.
+// spread distributes the slots over the live lanes of group 0, in turn.
 func (s *Stream) spread() {
 	var living, first []*lane
 	for g := range s.live {
@@ -264,14 +261,14 @@ func (s *Stream) spread() {
 	}
 }
 
-// end notes that a slot has nothing more to do.
+// end records that a slot has no more I/O.
 func (s *Stream) end() {
 	if s.active.Add(-1) == 0 {
 		close(s.done)
 	}
 }
 
-// laneErrors joins why each lane is down.
+// laneErrors joins the reasons why the lanes are down.
 func (s *Stream) laneErrors() error {
 	var all []error
 	for _, l := range s.lanes {

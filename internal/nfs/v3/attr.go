@@ -113,7 +113,7 @@ func (o *Opt32) code(c *xdr.Coder) {
 	}
 }
 
-// Or returns the number, or fallback where it is not set.
+// Or returns the number, or fallback if it is not set.
 func (o Opt32) Or(fallback uint32) uint32 {
 	if o.Set {
 		return o.Value
@@ -127,7 +127,7 @@ type Opt64 struct {
 	Value uint64
 }
 
-// TimeHow is time_how: where a new time comes from.
+// TimeHow is time_how: the source of a new time.
 type TimeHow uint32
 
 // Sources of a new time.
@@ -202,7 +202,7 @@ const (
 // AccessArgs are the arguments of ACCESS.
 type AccessArgs struct {
 	Handle []byte
-	Access uint32 // the Access bits asked for
+	Access uint32 // requested Access bits
 }
 
 func (a *AccessArgs) Code(c *xdr.Coder) {
@@ -214,7 +214,7 @@ func (a *AccessArgs) Code(c *xdr.Coder) {
 type AccessRes struct {
 	Status Status
 	Attr   OptAttr
-	Access uint32 // the Access bits granted, only with OK
+	Access uint32 // granted Access bits; only with OK
 }
 
 func (r *AccessRes) Code(c *xdr.Coder) {

@@ -56,7 +56,7 @@ func (r *ReadRes) Code(c *xdr.Coder) {
 	}
 }
 
-// codeHead codes everything in front of the length of the data.
+// codeHead codes the part before the length of the data.
 func (r *ReadRes) codeHead(c *xdr.Coder) {
 	r.Status.Code(c)
 	if r.Attr.Code(c); r.Status == OK {
@@ -72,9 +72,9 @@ func (r *ReadRes) Append(b []byte) []byte {
 	return c.Bytes()
 }
 
-// AppendHead appends everything up to the data, of which dataBytes follow
-// together with their padding (xdr.Padding). It lets a server send the data from
-// where they are. With a Status other than OK no data follow.
+// AppendHead appends everything up to the data. The caller must append
+// dataBytes of data, with their padding (xdr.Padding). A server can thus send
+// the data without copying them. With a Status other than OK no data follow.
 func (r *ReadRes) AppendHead(b []byte, dataBytes int) []byte {
 	c := xdr.NewEncoder(b)
 	if r.codeHead(&c); r.Status != OK {
@@ -83,8 +83,8 @@ func (r *ReadRes) AppendHead(b []byte, dataBytes int) []byte {
 	return xdr.AppendUint32(c.Bytes(), uint32(dataBytes))
 }
 
-// DecodeHead reads everything up to the data and returns their length. Attributes
-// are skipped.
+// DecodeHead reads everything up to the data and returns their length. It skips
+// attributes.
 func (r *ReadRes) DecodeHead(d *xdr.Decoder) (dataBytes int) {
 	r.Status = Status(d.Uint32())
 	skipOptAttr(d)
@@ -115,7 +115,7 @@ func (a *WriteArgs) Code(c *xdr.Coder) {
 	c.Opaque(&a.Data, MaxDataBytes)
 }
 
-// codeHead codes everything in front of the length of the data.
+// codeHead codes the part before the length of the data.
 func (a *WriteArgs) codeHead(c *xdr.Coder) {
 	c.Opaque(&a.Handle, MaxHandleBytes)
 	c.Uint64(&a.Offset)
@@ -123,8 +123,8 @@ func (a *WriteArgs) codeHead(c *xdr.Coder) {
 	a.Stable.code(c)
 }
 
-// AppendHead appends everything up to the data, of which dataBytes follow with
-// their padding.
+// AppendHead appends everything up to the data. The caller must append
+// dataBytes of data, with their padding.
 func (a *WriteArgs) AppendHead(b []byte, dataBytes int) []byte {
 	c := xdr.NewEncoder(b)
 	a.codeHead(&c)

@@ -13,11 +13,11 @@ type FsstatRes struct {
 	Attr            OptAttr
 	TotalBytes      uint64 // only with OK, like all that follow
 	FreeBytes       uint64
-	AvailBytes      uint64 // what the calling user may still write
+	AvailBytes      uint64 // what the calling user can still write
 	TotalFiles      uint64
 	FreeFiles       uint64
 	AvailFiles      uint64
-	UnchangeSeconds uint32 // invarsec: how long the figures are not expected to change
+	UnchangeSeconds uint32 // invarsec: how long the values are not expected to change
 }
 
 func (r *FsstatRes) Code(c *xdr.Coder) {

@@ -39,7 +39,7 @@ const (
 	CreateUnchecked CreateHow = 0
 	// CreateGuarded fails with ErrExist when the name is taken.
 	CreateGuarded CreateHow = 1
-	// CreateExclusive is CreateGuarded that survives a retransmission.
+	// CreateExclusive is like CreateGuarded, but survives a retransmission.
 	CreateExclusive CreateHow = 2
 )
 
@@ -137,14 +137,14 @@ func (a *ReaddirArgs) Code(c *xdr.Coder) {
 type DirEntry struct {
 	FileID uint64
 	Name   string
-	Cookie uint64 // where to go on after this entry
-	// The rest is only in READDIRPLUS.
+	Cookie uint64 // where to continue after this entry
+	// The other fields are only in READDIRPLUS.
 	Attr          OptAttr
 	HandlePresent bool
 	Handle        []byte
 }
 
-// Append appends e to b as READDIR has it, or with plus READDIRPLUS.
+// Append appends e to b in the form of READDIR or, with plus, of READDIRPLUS.
 func (e *DirEntry) Append(b []byte, plus bool) []byte {
 	c := xdr.NewEncoder(b)
 	e.code(&c, plus)

@@ -9,7 +9,7 @@ import (
 // Status is nfsstat3. As an error it carries the name from RFC 1813.
 type Status uint32
 
-// Status values of RFC 1813 section 2.6 that this program names. Error knows them all.
+// Status values of RFC 1813 section 2.6 that this program uses. Error knows all values.
 const (
 	OK             Status = 0
 	ErrPerm        Status = 1

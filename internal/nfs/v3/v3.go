@@ -1,8 +1,7 @@
 // Package v3 encodes and decodes NFS version 3 (RFC 1813), both directions.
 //
-// Every procedure has an Args and a Res structure, which are xdr.Coded. All results begin
-// with their Status. Byte slices and file handles that were decoded alias
-// the decoder's input: copy what must live longer. The package does no I/O.
+// Every procedure has an Args and a Res structure, which are xdr.Coded. All results begin with their Status. Decoded
+// byte slices and file handles alias the decoder's input: copy those that must live longer. The package does no I/O.
 package v3
 
 // Program and Version identify NFSv3 to ONC RPC.

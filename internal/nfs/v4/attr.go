@@ -11,8 +11,7 @@ const (
 	TypeDirectory FileType = 2
 )
 
-// Bits of the attributes that are known here (RFC 7530 section 5.6, RFC 8881 section 5.6): those
-// that this client asks for or sets.
+// Bits of the known attributes (RFC 7530 section 5.6, RFC 8881 section 5.6): those that this client requests or sets.
 const (
 	AttrType          = 1
 	AttrSize          = 4
@@ -31,12 +30,11 @@ const (
 	AttrFSLayoutTypes = 62
 )
 
-// attrBits is above every bit of the attributes that are known here.
+// attrBits is above the bits of all known attributes.
 const attrBits = AttrFSLayoutTypes + 1
 
-// Attrs is fattr4: the attributes of a file or a file system that Mask names. Sizes, limits
-// and spaces are bytes. Bits of Mask that are not known here are not encoded, and are an
-// error where they are decoded, because the length of an unknown value is not known.
+// Attrs is fattr4: the attributes of a file or a file system that Mask names. Sizes, limits and spaces are bytes.
+// Unknown bits of Mask are not encoded. Decoding them is an error, because the length of an unknown value is unknown.
 type Attrs struct {
 	Mask Bitmap
 
@@ -48,14 +46,14 @@ type Attrs struct {
 	FSLocations       FSLocations
 	MaxRead, MaxWrite uint64
 	Mode              uint32
-	NumLinks          uint32 // names of the file
+	NumLinks          uint32 // number of names of the file
 	Owner, OwnerGroup string
-	SpaceAvail        uint64 // what the calling user may still write
+	SpaceAvail        uint64 // what the calling user can still write
 	SpaceTotal        uint64
 	FSLayoutTypes     []uint32 // Layout types of the file system; NFSv4.1 only
 }
 
-// FSLocations is fs_locations4: where a file system is.
+// FSLocations is fs_locations4: the locations of a file system.
 type FSLocations struct {
 	Root      []string // path of the file system here, by component
 	Locations []FSLocation
@@ -98,8 +96,7 @@ func (a *Attrs) Code(c *xdr.Coder) {
 	}
 }
 
-// Values returns the attributes as DirEntry has them: the bits of Mask that are known and
-// their values one after the other.
+// Values returns the attributes in the form of DirEntry: the known bits of Mask, and their concatenated values.
 func (a *Attrs) Values() (Bitmap, []byte) {
 	var mask Bitmap
 	c := xdr.NewEncoder(nil)
@@ -111,7 +108,7 @@ func (a *Attrs) Values() (Bitmap, []byte) {
 	return mask, c.Bytes()
 }
 
-// DecodeValues decodes the attributes that mask names from values, which they must fill.
+// DecodeValues decodes the attributes in mask from values, and requires that they use all of it.
 func (a *Attrs) DecodeValues(mask Bitmap, values []byte) error {
 	*a = Attrs{Mask: mask}
 	d := xdr.NewDecoder(values)

@@ -24,7 +24,7 @@ func (o *CBRecall) Args(c *xdr.Coder) {
 type CBLayoutRecall struct {
 	Type           uint32 // a Layout type
 	IOMode         uint32
-	Changed        bool    // do not write through the layout what is not yet written
+	Changed        bool    // the client must not write data through the layout that is not yet written
 	Extent         uint32  // LayoutOfFile and so on
 	Handle         []byte  // with LayoutOfFile
 	Offset, Length uint64  // with LayoutOfFile
@@ -49,8 +49,7 @@ func (o *CBLayoutRecall) Args(c *xdr.Coder) {
 	}
 }
 
-// CBRecallAny is CB_RECALL_ANY: the server wants the client to keep no more than Keep of its
-// delegations and layouts.
+// CBRecallAny is CB_RECALL_ANY: the server wants the client to keep at most Keep delegations and layouts.
 type CBRecallAny struct {
 	Keep  uint32
 	Types Bitmap // RFC 8881 section 20.6
@@ -74,8 +73,8 @@ func (o *CBRecallSlot) Op() Op { return OpCBRecallSlot }
 // Args codes the arguments.
 func (o *CBRecallSlot) Args(c *xdr.Coder) { c.Uint32(&o.TargetSlot) }
 
-// ReferringCalls is referring_call_list4: calls of a session that a callback refers to, whose
-// replies the client may not have seen yet.
+// ReferringCalls is referring_call_list4: the calls of a session that a callback refers to. The client may not have
+// seen their replies yet.
 type ReferringCalls struct {
 	Session SessionID
 	Calls   []ReferringCall
@@ -128,11 +127,11 @@ type DeviceChange struct {
 	Deleted   bool
 	Type      uint32 // a Layout type
 	Device    DeviceID
-	Immediate bool // the old address is void at once; not with Deleted
+	Immediate bool // the old address is invalid at once; not with Deleted
 }
 
-// CBNotifyDeviceID is CB_NOTIFY_DEVICEID: addresses of devices have changed. Encoding gives
-// each change a notification of its own, decoding takes them as they are.
+// CBNotifyDeviceID is CB_NOTIFY_DEVICEID: addresses of devices have changed. Encoding writes one notification per
+// change, decoding also accepts several changes in one.
 type CBNotifyDeviceID struct{ Changes []DeviceChange }
 
 // Op returns OpCBNotifyDeviceID.

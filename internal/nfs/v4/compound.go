@@ -7,18 +7,18 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
-// Operation is one operation of a compound with its arguments and its results. An operation
-// that has results also has Results(c *xdr.Coder), which codes what follows the status OK. The
-// few that have results with other statuses have Failure(c *xdr.Coder, s Status). Only the tests
-// of the wire see a method of another signature, which is never called.
+// Operation is one operation of a compound with its arguments and its results. An operation with results also has
+// Results(c *xdr.Coder), which codes the results after the status OK. The few operations with results after other
+// statuses have Failure(c *xdr.Coder, s Status). Only wire tests notice a method with a wrong signature, which is
+// never called.
 type Operation interface {
-	// Op says which operation it is.
+	// Op returns the number of the operation.
 	Op() Op
 	// Args codes the arguments.
 	Args(c *xdr.Coder)
 }
 
-// codeResults codes what follows the status s of an operation.
+// codeResults codes the results of an operation after status s.
 func codeResults(c *xdr.Coder, o Operation, s Status) {
 	if s == OK {
 		if o, ok := o.(interface{ Results(c *xdr.Coder) }); ok {
@@ -29,8 +29,8 @@ func codeResults(c *xdr.Coder, o Operation, s Status) {
 	}
 }
 
-// OpError says which operation of a compound failed. With OpCompound or OpCBCompound the
-// whole compound was refused. Unwrap gives the Status.
+// OpError says which operation of a compound failed. With OpCompound or OpCBCompound the whole compound was refused.
+// Unwrap returns the Status.
 type OpError struct {
 	Op     Op
 	Status Status
@@ -41,7 +41,7 @@ func (e *OpError) Error() string { return fmt.Sprintf("%s: %s", e.Op, e.Status) 
 // Unwrap returns the Status.
 func (e *OpError) Unwrap() error { return e.Status }
 
-// ProtocolError says that a compound or its reply does not follow the protocol.
+// ProtocolError reports that a compound or its reply does not follow the protocol.
 type ProtocolError struct {
 	Part string // which part of the message
 	Err  error
@@ -54,14 +54,14 @@ func (e *ProtocolError) Unwrap() error { return e.Err }
 
 // Reasons why the results of a compound cannot belong to the call (RFC 8881 section 16.2).
 var (
-	// ErrOrder says that a result is not of the operation that was sent in its place.
+	// ErrOrder reports a result of another operation than the one sent in its place.
 	ErrOrder = errors.New("result of another operation")
 	// ErrTooManyResults says that there are more results than operations.
 	ErrTooManyResults = errors.New("more results than operations")
-	// ErrTooFewResults says that results are missing although nothing failed.
+	// ErrTooFewResults reports that results are missing although no operation failed.
 	ErrTooFewResults = errors.New("results are missing although nothing failed")
-	// ErrContradiction says that the status of the compound is not that of its last
-	// operation, or that results follow an operation that failed.
+	// ErrContradiction reports that the status of the compound differs from that
+	// of its last operation, or that results follow a failed operation.
 	ErrContradiction = errors.New("status contradicts the results")
 	// ErrTrailing says that bytes follow the message.
 	ErrTrailing = errors.New("bytes follow the end")
@@ -93,9 +93,8 @@ func AppendOperations(b []byte, ops []Operation) []byte {
 	return c.Bytes()
 }
 
-// DecodeOperations decodes the n operations at the end of a call. empty makes an operation from
-// its number. The caller bounds n.
-// The first that is *Unsupported is the last one that is returned, because its arguments cannot be
+// DecodeOperations decodes the n operations at the end of a call. The function empty returns an empty operation for a
+// number. The caller bounds n. An *Unsupported operation is the last one returned, because its arguments cannot be
 // skipped. compound names the call in the error, which is a *ProtocolError.
 func DecodeOperations(d *xdr.Decoder, compound Op, n uint32, empty func(Op) Operation) (ops []Operation, err error) {
 	for range n {
@@ -119,11 +118,10 @@ func DecodeOperations(d *xdr.Decoder, compound Op, n uint32, empty func(Op) Oper
 	return ops, nil
 }
 
-// DecodeReply decodes the results of the call into its operations. It returns how many
-// operations have succeeded, and why the next one has not: *OpError, or *ProtocolError when
-// the reply is nonsense. After an error the results of operations that did not succeed are
-// undefined, but for those that SETCLIENTID, LAYOUTGET and GETDEVICEINFO have with certain
-// statuses.
+// DecodeReply decodes the results of the call into its operations. It returns the number of operations that
+// succeeded, and the error of the next one: *OpError, or *ProtocolError if the reply is invalid. After an error the
+// results of other operations are undefined, except the results that SETCLIENTID, LAYOUTGET and GETDEVICEINFO return
+// with certain statuses.
 func (p *Compound) DecodeReply(d *xdr.Decoder) (done int, err error) {
 	failed := OpCompound
 	var h replyHead
@@ -154,8 +152,8 @@ func (p *Compound) DecodeReply(d *xdr.Decoder) (done int, err error) {
 	return done, nil
 }
 
-// CBCompound is CB_COMPOUND: operations that a server asks of a client. Ident is
-// callback_ident, which a client has chosen with SETCLIENTID; NFSv4.1 has no use for it.
+// CBCompound is CB_COMPOUND: operations that a server requests from a client. Ident is callback_ident, which the
+// client chose with SETCLIENTID; NFSv4.1 does not use it.
 type CBCompound struct {
 	Tag   string
 	Minor uint32
@@ -163,9 +161,9 @@ type CBCompound struct {
 	Ops   []Operation
 }
 
-// DecodeCall decodes the call. An operation that is not implemented here ends Ops as
-// *Unsupported: the reply is its Status. With a Minor other than 1 Ops stay empty: the reply is
-// ErrMinorVersMismatch without results. The error is a *ProtocolError.
+// DecodeCall decodes the call. An unimplemented operation is the last of Ops, as *Unsupported: the reply is its
+// Status. With a Minor other than 1, Ops is empty: the reply is ErrMinorVersMismatch without results. The error is a
+// *ProtocolError.
 func (p *CBCompound) DecodeCall(d *xdr.Decoder) (err error) {
 	p.Tag, p.Minor, p.Ident = d.String(MaxTagBytes), d.Uint32(), d.Uint32()
 	n := d.Uint32()
@@ -182,8 +180,8 @@ func (p *CBCompound) DecodeCall(d *xdr.Decoder) (err error) {
 	return err
 }
 
-// AppendReply appends the results of the first done operations, which are OK, and unless
-// status is OK status as the result of the one behind them.
+// AppendReply appends the results of the first done operations, which are OK. Unless status is OK, it appends status
+// as the result of the next operation.
 func (p *CBCompound) AppendReply(b []byte, status Status, done int) []byte {
 	results := done
 	if status != OK && done < len(p.Ops) {
@@ -203,16 +201,15 @@ func (p *CBCompound) AppendReply(b []byte, status Status, done int) []byte {
 	return c.Bytes()
 }
 
-// Unsupported stands for a callback that is not implemented here.
+// Unsupported stands for an unimplemented callback.
 type Unsupported struct {
 	Number Op
-	// Status is the answer: ErrNotSupp for an operation of the protocol, ErrOpIllegal for
-	// a number that NFSv4.1 does not have.
+	// Status is the answer: ErrNotSupp for an operation of the protocol, ErrOpIllegal for a number that does not exist
+	// in NFSv4.1.
 	Status Status
 }
 
-// Op returns what the result must name: OpCBIllegal for a number that does not exist
-// (RFC 8881 section 16.2.3).
+// Op returns the operation in the result: OpCBIllegal for a number that does not exist (RFC 8881 section 16.2.3).
 func (u *Unsupported) Op() Op {
 	if u.Status == ErrOpIllegal {
 		return OpCBIllegal
@@ -220,10 +217,10 @@ func (u *Unsupported) Op() Op {
 	return u.Number
 }
 
-// Args codes nothing: the arguments are not known.
+// Args codes nothing: the arguments are unknown.
 func (u *Unsupported) Args(*xdr.Coder) {}
 
-// newCallback makes an empty operation of the callback channel for decoding.
+// newCallback returns an empty operation of the callback channel for decoding.
 func newCallback(number Op) Operation {
 	switch op := callback | number; op {
 	case OpCBRecall:
@@ -246,8 +243,7 @@ func newCallback(number Op) Operation {
 	}
 }
 
-// replyHead is what a reply begins with. Its decoding fails unless the results can belong to
-// the operations.
+// replyHead is the head of a reply. Decoding fails unless the results can belong to the operations.
 type replyHead struct {
 	status  Status
 	results int
@@ -270,7 +266,7 @@ func (h *replyHead) decode(d *xdr.Decoder, ops int) {
 // result decodes the operation and the status in front of result i, which must be of op.
 func (h *replyHead) result(d *xdr.Decoder, i int, op Op) Status {
 	number, s := d.Uint32(), Status(d.Uint32())
-	// The status of the compound is that of the last result, and all before it are OK.
+	// The status of the compound is the status of the last result, and all earlier results are OK.
 	want := OK
 	if i == h.results-1 {
 		want = h.status

@@ -2,11 +2,10 @@ package v4
 
 import "github.com/nfsbench/nfsbench/internal/nfs/xdr"
 
-// READ and WRITE are the hot path: compounds of SEQUENCE (NFSv4.1 only), PUTFH and READ or
-// WRITE. The functions of this file encode and decode them and allocate nothing.
+// READ and WRITE are the hot path: compounds of SEQUENCE (NFSv4.1 only), PUTFH and READ or WRITE. The functions in
+// this file encode and decode them without allocations.
 
-// AppendCompoundHead appends the start of a compound without tag, of which ops operations
-// follow.
+// AppendCompoundHead appends the start of a compound without tag. The caller must append ops operations.
 func AppendCompoundHead(b []byte, minor, ops uint32) []byte {
 	b = xdr.AppendUint32(b, 0)
 	b = xdr.AppendUint32(b, minor)
@@ -37,8 +36,8 @@ func AppendRead(b []byte, s *StateID, off uint64, count uint32) []byte {
 	return xdr.AppendUint32(b, count)
 }
 
-// AppendWriteHead appends WRITE at off up to and including the length of the data, of which
-// size bytes follow with their padding (xdr.AppendPadding).
+// AppendWriteHead appends WRITE at off up to and including the length of the data. The caller must append size bytes
+// of data, with their padding (xdr.AppendPadding).
 func AppendWriteHead(b []byte, s *StateID, off uint64, stable Stable, size int) []byte {
 	b = xdr.AppendUint32(b, uint32(OpWrite))
 	b = appendStateID(b, s)
@@ -52,18 +51,18 @@ func appendStateID(b []byte, s *StateID) []byte {
 	return append(b, s.Other[:]...)
 }
 
-// ReadHead is a reply to SEQUENCE (if there was one), PUTFH and READ, up to the data.
+// ReadHead is a reply to SEQUENCE (if sent), PUTFH and READ, up to the data.
 type ReadHead struct {
-	// Op and Status name the operation that failed first. Status OK means that none failed;
-	// OpCompound that the whole compound was refused.
+	// Op and Status describe the first failed operation. With status OK none failed. OpCompound means that the whole
+	// compound was refused.
 	Op       Op
 	Status   Status
-	Sequence SequenceHead // unless SEQUENCE was not sent or has failed
+	Sequence SequenceHead // unset if SEQUENCE was not sent or failed
 	EOF      bool         // only with OK, like Data
 	Data     int          // bytes of data, which follow with their padding
 }
 
-// DecodeReadHead decodes a reply up to the data into h. Whether it could says d.Err.
+// DecodeReadHead decodes a reply up to the data into h. d.Err returns the error.
 func DecodeReadHead(d *xdr.Decoder, sequenced bool, h *ReadHead) {
 	*h = ReadHead{}
 	h.Op, h.Status = decodeHead(d, sequenced, OpRead, &h.Sequence)
@@ -79,18 +78,18 @@ func DecodeReadHead(d *xdr.Decoder, sequenced bool, h *ReadHead) {
 	h.Data = int(n)
 }
 
-// WriteHead is a reply to SEQUENCE (if there was one), PUTFH and WRITE.
+// WriteHead is a reply to SEQUENCE (if sent), PUTFH and WRITE.
 type WriteHead struct {
-	Op       Op // as in ReadHead, like the two that follow
+	Op       Op // as in ReadHead, like the next two fields
 	Status   Status
 	Sequence SequenceHead
 
-	Count     uint32 // only with OK, like all that follow: the bytes that were written
+	Count     uint32 // written bytes; only with OK, like all that follow
 	Committed Stable
 	Verifier  Verifier
 }
 
-// DecodeWriteHead decodes a reply into h. Whether it could says d.Err.
+// DecodeWriteHead decodes a reply into h. d.Err returns the error.
 func DecodeWriteHead(d *xdr.Decoder, sequenced bool, h *WriteHead) {
 	*h = WriteHead{}
 	h.Op, h.Status = decodeHead(d, sequenced, OpWrite, &h.Sequence)
@@ -107,8 +106,8 @@ func DecodeWriteHead(d *xdr.Decoder, sequenced bool, h *WriteHead) {
 	}
 }
 
-// decodeHead decodes a reply up to the results of the last operation, and returns the
-// operation that failed and its status. With OK the results of last follow.
+// decodeHead decodes a reply up to the results of the last operation, and returns the operation that failed and its
+// status. After OK the results of last follow.
 func decodeHead(d *xdr.Decoder, sequenced bool, last Op, q *SequenceHead) (Op, Status) {
 	ops := [3]Op{OpSequence, OpPutFH, last}
 	all := ops[:]
@@ -137,7 +136,7 @@ func decodeHead(d *xdr.Decoder, sequenced bool, last Op, q *SequenceHead) (Op, S
 	return failed, h.status
 }
 
-// decode is Code without a Coder.
+// decode does the same as Code, without a Coder.
 func (h *SequenceHead) decode(d *xdr.Decoder) {
 	copy(h.Session[:], d.Fixed(len(h.Session)))
 	h.Seq, h.Slot = d.Uint32(), d.Uint32()

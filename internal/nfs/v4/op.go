@@ -2,16 +2,15 @@ package v4
 
 import "fmt"
 
-// Op is the number of an operation: nfs_opnum4, or nfs_cb_opnum4 with a bit that tells the
-// two apart and does not go over the wire.
+// Op is the number of an operation: nfs_opnum4, or nfs_cb_opnum4 with a bit that distinguishes the two and is not
+// sent.
 type Op uint32
 
 // callback is the bit of the operations of the callback channel.
 const callback Op = 1 << 31
 
-// Operations of RFC 7531 and, from OpBindConnToSession, of RFC 5662 that this client uses.
-// OpCompound is no operation: it names the compound itself where the server refuses it as a
-// whole.
+// Operations of RFC 7531 and, from OpBindConnToSession, of RFC 5662 that this client uses. OpCompound is no
+// operation: it stands for the compound itself, if the server refuses it as a whole.
 const (
 	OpCompound           Op = 0
 	OpClose              Op = 4
@@ -63,7 +62,7 @@ const (
 	OpCBIllegal        = callback | 10044
 )
 
-// Number returns the number that goes over the wire.
+// Number returns the number on the wire.
 func (o Op) Number() uint32 { return uint32(o &^ callback) }
 
 // String returns the name from the RFC without "OP_".

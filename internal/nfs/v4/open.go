@@ -23,9 +23,9 @@ const (
 	CreateUnchecked
 	// CreateGuarded fails with ErrExist when the name is taken.
 	CreateGuarded
-	// CreateExclusive is CreateGuarded that survives a retransmission.
+	// CreateExclusive is like CreateGuarded, but survives a retransmission.
 	CreateExclusive
-	// CreateExclusive41 is CreateExclusive with attributes; NFSv4.1 only.
+	// CreateExclusive41 is like CreateExclusive, with attributes; NFSv4.1 only.
 	CreateExclusive41
 )
 
@@ -68,8 +68,8 @@ type Delegation struct {
 	// Limit is the space limit of DelegationWrite.
 	Limit SpaceLimit
 	Ace   Ace
-	// Why is why_no_delegation4 of DelegationNoneExt; WillTell says with WhyContention and
-	// WhyResource that the server tells when that has changed.
+	// Why is why_no_delegation4 of DelegationNoneExt; WillTell reports, with WhyContention and WhyResource, that the
+	// server will notify the client when a delegation is available.
 	Why      uint32
 	WillTell bool
 }
@@ -139,7 +139,7 @@ type Open struct {
 	Seq      uint32 // of the open owner; NFSv4.0 only
 	Access   uint32 // Share bits, and wishes for a delegation
 	Deny     uint32 // Share bits
-	ClientID uint64 // NFSv4.1 takes that of the session and ignores this one
+	ClientID uint64 // NFSv4.1 uses the client ID of the session and ignores this one
 	Owner    []byte
 	How      CreateHow
 	Attrs    Attrs    // with CreateUnchecked, CreateGuarded and CreateExclusive41
@@ -151,7 +151,7 @@ type Open struct {
 	StateID StateID    // result, as all that follows
 	Change  ChangeInfo // of the directory
 	Flags   uint32     // Open bits
-	AttrSet Bitmap     // what was set of Attrs
+	AttrSet Bitmap     // the attributes that were set
 	Granted Delegation
 }
 
@@ -175,7 +175,7 @@ func (o *Open) Args(c *xdr.Coder) {
 	}
 }
 
-// codeHow codes openflag4: whether to create, and only then how.
+// codeHow codes openflag4: whether to create, and if so, how.
 func (o *Open) codeHow(c *xdr.Coder) {
 	var create, mode uint32
 	if o.How != NoCreate {

@@ -48,7 +48,7 @@ type Create struct {
 	Attrs Attrs
 
 	Change  ChangeInfo // result
-	AttrSet Bitmap     // result: what was set of Attrs
+	AttrSet Bitmap     // result: the attributes that were set
 }
 
 // Op returns OpCreate.
@@ -136,10 +136,10 @@ func (o *PutRootFH) Args(*xdr.Coder) {}
 
 // DirEntry is one name of a directory. Its attributes stay encoded.
 type DirEntry struct {
-	Cookie     uint64 // where to go on after this entry
+	Cookie     uint64 // where to continue after this entry
 	Name       string
 	AttrMask   Bitmap
-	AttrValues []byte // as Attrs.Values encodes and Attrs.DecodeValues decodes them
+	AttrValues []byte // in the encoding of Attrs.Values and Attrs.DecodeValues
 }
 
 func (e *DirEntry) code(c *xdr.Coder) {
@@ -241,7 +241,7 @@ type SetAttr struct {
 	StateID StateID
 	Attrs   Attrs
 
-	AttrSet Bitmap // result with every status: what was set
+	AttrSet Bitmap // result with every status: the attributes that were set
 }
 
 // Op returns OpSetAttr.
@@ -263,7 +263,7 @@ func (o *SetAttr) Failure(c *xdr.Coder, _ Status) { o.AttrSet.Code(c) }
 type SetClientID struct {
 	Verifier        Verifier // changes with every start of the client
 	Owner           []byte
-	CallbackProgram uint32 // 0 where no callbacks are wanted
+	CallbackProgram uint32 // 0 = no callbacks
 	Callback        Address
 	CallbackIdent   uint32
 

@@ -18,7 +18,7 @@ const (
 	IOModeAny       = 3
 )
 
-// ToEnd is the length that means to the end of the file, however long it gets.
+// ToEnd is the length that extends to the end of the file, even if the file grows.
 const ToEnd = ^uint64(0)
 
 // Bits of GetDeviceInfo.Notify and of changes of devices.
@@ -36,8 +36,8 @@ type GetDeviceInfo struct {
 
 	AddressType uint32 // result: a Layout type
 	Address     []byte // result: the address, as the layout type defines it
-	Notified    Bitmap // result: what the server will notify of
-	MinCount    uint32 // result with ErrTooSmall: the MaxCount that it takes
+	Notified    Bitmap // result: the notifications that the server will send
+	MinCount    uint32 // result with ErrTooSmall: the required MaxCount
 }
 
 // Op returns OpGetDeviceInfo.
@@ -88,7 +88,7 @@ type LayoutGet struct {
 	StateID        StateID
 	MaxCount       uint32 // bytes of the layout
 
-	ReturnOnClose bool      // result: Close gives the layout back
+	ReturnOnClose bool      // result: Close returns the layout
 	Granted       StateID   // result: of the layout
 	Segments      []Segment // result
 	WillSignal    bool      // result with ErrLayoutTryLater
@@ -178,7 +178,7 @@ type LayoutReturn struct {
 	StateID        StateID // of the layout
 	Body           []byte  // as the layout type defines it; nothing with LayoutFiles
 
-	HasLeft bool    // result: layouts of the file are left
+	HasLeft bool    // result: the client still has layouts of the file
 	Left    StateID // result, with HasLeft
 }
 

@@ -2,8 +2,8 @@ package v4
 
 import "github.com/nfsbench/nfsbench/internal/nfs/xdr"
 
-// Directions of BindConnToSession. The first three are asked for; a reply has DirFore,
-// DirBack, or DirBoth, which has the number of DirForeOrBoth.
+// Directions of BindConnToSession. Requests use the first three. A reply has DirFore, DirBack, or DirBoth, which has
+// the same number as DirForeOrBoth.
 const (
 	DirFore       = 1
 	DirForeOrBoth = 3
@@ -47,7 +47,7 @@ const (
 	ExchangeConfirmed  = 0x80000000
 )
 
-// Implementation is nfs_impl_id4: who made the other side. It is for people only.
+// Implementation is nfs_impl_id4: the implementation of the peer, for users only.
 type Implementation struct {
 	Domain, Name string
 	Date         Time
@@ -61,8 +61,7 @@ func codeImplementation(c *xdr.Coder, all *[]Implementation) {
 	})
 }
 
-// ExchangeID is EXCHANGE_ID without state protection: SP4_NONE, of which all others are
-// refused.
+// ExchangeID is EXCHANGE_ID without state protection: SP4_NONE. Decoding refuses other kinds.
 type ExchangeID struct {
 	Verifier Verifier // changes with every start of the client
 	Owner    []byte
@@ -148,7 +147,7 @@ type CreateSession struct {
 	Session                  SessionID    // result, as all that follows
 	GrantedSeq               uint32       // equal to Seq
 	GrantedFlags             uint32       // Session bits
-	GrantedFore, GrantedBack ChannelAttrs // at most what was asked for
+	GrantedFore, GrantedBack ChannelAttrs // at most the requested values
 }
 
 // Op returns OpCreateSession.
@@ -246,8 +245,8 @@ type SequenceHead struct {
 	Session SessionID
 	Seq     uint32
 	Slot    uint32
-	// HighestSlot is the highest slot that the server accepts, and TargetSlot the highest
-	// that it wants the client to use.
+	// HighestSlot is the highest slot that the server accepts, and TargetSlot the highest that it wants the client to
+	// use.
 	HighestSlot, TargetSlot uint32
 	Flags                   uint32 // Seq bits
 }
@@ -263,7 +262,7 @@ type Sequence struct {
 	Session     SessionID
 	Seq         uint32
 	Slot        uint32
-	HighestSlot uint32 // that the client uses
+	HighestSlot uint32 // used by the client
 	CacheThis   bool
 
 	Reply SequenceHead // result

@@ -9,7 +9,7 @@ import (
 // Status is nfsstat4. As an error it carries the name from the RFC.
 type Status uint32
 
-// Status values of RFC 7531 and RFC 5662 that mean something to this client or to its tests.
+// Status values of RFC 7531 and RFC 5662 that this client or its tests use.
 const (
 	OK                       Status = 0
 	ErrPerm                  Status = 1

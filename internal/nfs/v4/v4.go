@@ -1,12 +1,11 @@
 // Package v4 encodes and decodes NFS version 4.0 (RFC 7530, XDR in RFC 7531) and version
 // 4.1 (RFC 8881, XDR in RFC 5662), as a client needs them.
 //
-// Every operation is a structure that holds its arguments and its results, and codes both in
-// either direction. A Compound is a list of operations that the client calls, a CBCompound
-// one that it is called with on the callback channel. The server's half is in test/nfs4wire.
-// READ and WRITE of the data path have functions of their own, which allocate nothing.
-// Byte slices and file handles that were decoded alias the decoder's input: copy what must
-// live longer. The package does no I/O.
+// Every operation is a structure that holds its arguments and its results, and codes both in either direction. A
+// Compound is a list of operations that the client sends, a CBCompound one that it receives on the callback channel.
+// The server's half is in test/nfs4wire. READ and WRITE of the data path have functions of their own, which allocate
+// nothing. Decoded byte slices and file handles alias the decoder's input: copy those that must live longer. The
+// package does no I/O.
 package v4
 
 import "github.com/nfsbench/nfsbench/internal/nfs/xdr"
@@ -19,8 +18,8 @@ const (
 	ProcNull     = 0
 	ProcCompound = 1
 
-	// CallbackProgram is the program number that clients give to their callback channel by
-	// default: the first number of the transient range (RFC 5531 section 8.4.2).
+	// CallbackProgram is the default program number of the callback channel: the first number of the transient range
+	// (RFC 5531 section 8.4.2).
 	CallbackProgram = 0x40000000
 	// CallbackVersion is the version of the callback program in RFC 7531 and RFC 5662.
 	CallbackVersion = 1
@@ -29,7 +28,7 @@ const (
 	CallbackProcCompound = 1
 )
 
-// Limits of the RFCs, and of this package where the protocol sets none. Decoding refuses more.
+// Limits of the RFCs, or of this package if the protocol has none. Decoding refuses larger values.
 const (
 	// MaxHandleBytes is the longest file handle: NFS4_FHSIZE.
 	MaxHandleBytes = 128
@@ -42,9 +41,9 @@ const (
 	MaxOwnerBytes = 1024
 	// MaxTagBytes is the longest tag of a compound accepted here.
 	MaxTagBytes = 1024
-	// MaxOperations is how many operations a decoded compound may have.
+	// MaxOperations bounds the operations of a decoded compound.
 	MaxOperations = 64
-	// MaxBitmapWords is how many words a decoded bitmap may have.
+	// MaxBitmapWords bounds the words of a decoded bitmap.
 	MaxBitmapWords = 8
 	// MaxAttrBytes is the longest encoded list of attribute values accepted here.
 	MaxAttrBytes = 64 << 10
@@ -53,9 +52,9 @@ const (
 	// MaxLayoutBytes is the longest body of a layout segment, a device address or a layout
 	// update accepted here.
 	MaxLayoutBytes = 1 << 20
-	// MaxSegments is how many segments a layout may have.
+	// MaxSegments bounds the segments of a layout.
 	MaxSegments = 1024
-	// MaxStateIDs is how many state IDs TEST_STATEID may have.
+	// MaxStateIDs bounds the state IDs of TEST_STATEID.
 	MaxStateIDs = 1024
 	// MaxListItems bounds the shorter lists: locations of a file system, layout types,
 	// callback security parameters, referring calls, changed devices.
@@ -157,7 +156,7 @@ func Bits(bits ...uint32) Bitmap {
 	return b
 }
 
-// Set sets bit, which must be below 32*MaxBitmapWords; others are ignored.
+// Set sets bit, which must be below 32*MaxBitmapWords; it ignores other bits.
 func (b *Bitmap) Set(bit uint32) {
 	if bit >= 32*MaxBitmapWords {
 		return
@@ -178,7 +177,7 @@ func (b *Bitmap) Code(c *xdr.Coder) {
 	xdr.Bounded(c, (*[]uint32)(b), MaxBitmapWords, 4, func(w *uint32) { c.Uint32(w) })
 }
 
-// enum codes a number and refuses to decode one that is not from low to high.
+// enum codes a number. Decoding refuses numbers outside low to high.
 func enum(c *xdr.Coder, v *uint32, low, high uint32) {
 	if c.Uint32(v); *v < low || *v > high {
 		c.Refuse(xdr.ErrBadValue)

@@ -1,7 +1,7 @@
 package xdr
 
-// Coded is a structure that lists its items to a Coder, in the order of the wire and once
-// for both directions. Decoded byte slices alias the input.
+// Coded is a structure that passes its items to a Coder in the order of the wire, once for both directions. Decoded
+// byte slices alias the input.
 type Coded interface{ Code(c *Coder) }
 
 // Append appends v to b.
@@ -11,16 +11,15 @@ func Append(b []byte, v Coded) []byte {
 	return c.b
 }
 
-// Decode reads v from d, whose Err says whether that worked.
+// Decode decodes v from d. d.Err returns the error.
 func Decode(d *Decoder, v Coded) {
 	c := d.Coder()
 	v.Code(&c)
 	*d = c.d
 }
 
-// Coder takes items one after the other and encodes or decodes them. Its methods are given
-// places: they read them while encoding, and fill them in while decoding. Where the type of
-// a structure is known, calling its Code allocates nothing; Append and Decode do.
+// Coder encodes or decodes successive items. Its methods take pointers: they read the values while encoding, and set
+// them while decoding. Calling the Code method of a known type allocates nothing; Append and Decode do.
 type Coder struct {
 	decoding bool
 	d        Decoder
@@ -30,22 +29,22 @@ type Coder struct {
 // NewEncoder returns a Coder that appends to b.
 func NewEncoder(b []byte) Coder { return Coder{b: b} }
 
-// Coder returns a Coder that goes on where d is; Decoder gives the place back.
+// Coder returns a Coder that continues at the position of d; its method Decoder returns to a Decoder.
 func (d *Decoder) Coder() Coder { return Coder{decoding: true, d: *d} }
 
-// Decoder returns a Decoder that goes on where c is.
+// Decoder returns a Decoder that continues at the position of c.
 func (c *Coder) Decoder() Decoder { return c.d }
 
-// Bytes returns what NewEncoder was given and behind it what was encoded.
+// Bytes returns the slice given to NewEncoder with the encoded items appended.
 func (c *Coder) Bytes() []byte { return c.b }
 
-// Encoding reports the direction.
+// Encoding reports whether c encodes.
 func (c *Coder) Encoding() bool { return !c.decoding }
 
-// Failed reports whether decoding has failed: what follows would be zero.
+// Failed reports whether decoding has failed. Further items are then zero.
 func (c *Coder) Failed() bool { return c.d.err != nil }
 
-// Refuse makes decoding fail with err. Encoding goes on: it is our own structure.
+// Refuse makes decoding fail with err. It does nothing while encoding our own structures.
 func (c *Coder) Refuse(err error) {
 	if c.decoding {
 		c.d.Fail(err)
@@ -85,8 +84,8 @@ func (c *Coder) Bool(all ...*bool) {
 	}
 }
 
-// List codes a list whose items each have a boolean in front of them. Decoding ends at the
-// first item that fails, without it; each item takes input, which bounds the list.
+// List codes a list whose items each have a boolean in front of them. Decoding ends before the first item that fails.
+// Each item uses input, which bounds the list.
 func List[T any](c *Coder, list *[]T, code func(*T)) {
 	if c.decoding {
 		*list = nil
@@ -106,9 +105,8 @@ func List[T any](c *Coder, list *[]T, code func(*T)) {
 	}
 }
 
-// Bounded codes a list behind its length. Decoding refuses more than limit items, and more
-// than the input can hold when each item takes at least itemBytes, before it takes memory. An
-// empty list decodes to nil.
+// Bounded codes a list behind its length. Before it allocates, decoding refuses more than limit items, and more items
+// of at least itemBytes than the input can hold. An empty list decodes to nil.
 func Bounded[T any](c *Coder, items *[]T, limit, itemBytes int, code func(*T)) {
 	n := uint32(len(*items))
 	c.Uint32(&n)
@@ -133,7 +131,7 @@ func Bounded[T any](c *Coder, items *[]T, limit, itemBytes int, code func(*T)) {
 	}
 }
 
-// Opaque codes variable-length opaque data, of which at most limit bytes are decoded.
+// Opaque codes variable-length opaque data. Decoding refuses more than limit bytes.
 func (c *Coder) Opaque(p *[]byte, limit int) {
 	if c.decoding {
 		*p = c.d.Opaque(limit)
@@ -142,7 +140,7 @@ func (c *Coder) Opaque(p *[]byte, limit int) {
 	}
 }
 
-// String codes a string, of which at most limit bytes are decoded.
+// String codes a string. Decoding refuses more than limit bytes.
 func (c *Coder) String(s *string, limit int) {
 	if c.decoding {
 		*s = c.d.String(limit)

@@ -1,10 +1,10 @@
 // Package xdr encodes and decodes the External Data Representation of RFC 4506.
 //
 // Encoding appends to a byte slice, so that the caller owns and reuses the
-// memory. Decoding walks over a byte slice, checks every length against what is
-// really there, and remembers its first error: callers decode a whole structure
-// and look at Decoder.Err once. Neither direction allocates, and no input makes
-// it panic.
+// memory. Decoding reads a byte slice, checks every length against the
+// available bytes, and keeps its first error: callers decode a whole structure
+// and check Decoder.Err once. Neither direction allocates, and no input causes
+// a panic.
 package xdr
 
 import (
@@ -51,10 +51,10 @@ func AppendPadding(b []byte, n int) []byte {
 	return append(b, zero[:Padding(n)]...)
 }
 
-// Padding returns how many zero bytes follow opaque data of n bytes: 0 to 3.
+// Padding returns the number of zero bytes after opaque data of n bytes: 0 to 3.
 func Padding(n int) int { return -n & 3 }
 
-// Reasons why bytes are not the XDR that was expected.
+// Reasons why bytes are not the expected XDR.
 var (
 	// ErrShort says that the data ended in the middle of an item.
 	ErrShort = errors.New("xdr: data ends too early")
@@ -68,7 +68,7 @@ var (
 
 // Decoder reads items from a byte slice. After the first error every further
 // read returns a zero value and Err keeps that first error. The zero Decoder
-// reads from nothing. A Decoder must not be used by two goroutines at once.
+// has no input. A Decoder is not safe for concurrent use.
 type Decoder struct {
 	buf []byte
 	off int
@@ -81,14 +81,14 @@ func NewDecoder(b []byte) Decoder { return Decoder{buf: b} }
 // Err returns the first error, or nil.
 func (d *Decoder) Err() error { return d.err }
 
-// Fail makes err the Decoder's error unless it has one already.
+// Fail sets the Decoder's error to err, unless it has one already.
 func (d *Decoder) Fail(err error) {
 	if d.err == nil {
 		d.err = err
 	}
 }
 
-// Len returns how many bytes were not read yet; 0 after an error.
+// Len returns the number of unread bytes; 0 after an error.
 func (d *Decoder) Len() int {
 	if d.err != nil {
 		return 0
@@ -96,7 +96,7 @@ func (d *Decoder) Len() int {
 	return len(d.buf) - d.off
 }
 
-// Offset returns how many bytes were read.
+// Offset returns the number of bytes read.
 func (d *Decoder) Offset() int { return d.off }
 
 // take returns the next n bytes, or nil after an error.
@@ -131,7 +131,7 @@ func (d *Decoder) Uint64() uint64 {
 	return binary.BigEndian.Uint64(p)
 }
 
-// Bool reads a boolean and refuses everything but 0 and 1.
+// Bool reads a boolean and refuses values other than 0 and 1.
 func (d *Decoder) Bool() bool {
 	v := d.Uint32()
 	if v > 1 {
@@ -172,5 +172,5 @@ func (d *Decoder) Fixed(n int) []byte {
 // String reads a string of at most limit bytes. It allocates the string.
 func (d *Decoder) String(limit int) string { return string(d.Opaque(limit)) }
 
-// Skip passes over n bytes.
+// Skip skips n bytes.
 func (d *Decoder) Skip(n int) { d.take(n) }

@@ -1,12 +1,13 @@
 // Package awr reads the wait events of AWR and Statspack reports in text form:
 // awr.txt and statspack.txt of a SLOB kit.
 //
-// What SQL*Plus writes between the pages of a report is dropped first. Releases differ in columns and units, so
-// columns are found by their titles above the line of hyphens. A line that may be a row of such a table and cannot
-// be read is an error. The numbers are read last, because those of the whole report tell which mark groups digits.
+// The parser first drops the lines that SQL*Plus writes between the pages of a report. Releases differ in columns and
+// units, so it finds columns by their titles above the line of hyphens. A line that may be a row of such a table but
+// cannot be read is an error. It reads the numbers last, because only the numbers of the whole report show which
+// character groups digits.
 //
-// Reports print total times in whole seconds up to 12.1, so averages of few waits are coarse; later ones print an
-// average with its unit, from which the total is computed where that is finer.
+// Up to 12.1, reports print total times in whole seconds, so averages of few waits are coarse. Later reports print an
+// average with its unit; the total is computed from it if that is more precise.
 package awr
 
 import (
@@ -21,19 +22,19 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// maxLineBytes is far above any line of a report, and maxRows above the number
-// of rows in all its tables of wait events.
+// maxLineBytes is far above the length of any line of a report, and maxRows
+// above the number of rows in all its tables of wait events.
 const (
 	maxLineBytes = 1 << 16
 	maxRows      = 4096
-	headLines    = 16 // above the hyphens, that hold titles of columns, even if these are wrapped
+	headLines    = 16 // lines above the hyphens that hold the titles of columns, even if these are wrapped
 	tabColumns   = 8  // of SQL*Plus
 )
 
-// ErrNoEvents says that a text has no table of wait events.
+// ErrNoEvents reports that a text has no table of wait events.
 var ErrNoEvents = errors.New("there is no table of wait events in it, so it is no AWR or Statspack report in text form")
 
-// numeric may be a number of a row, or the signs for one that is too wide.
+// numeric matches a number of a row, or the signs that replace a number that is too wide.
 const numeric = "[0-9.,#KMGT]*[0-9#][0-9.,#KMGT]*"
 
 const anew = ": make the report anew with SET PAGESIZE 0 and SET LINESIZE 200"
@@ -43,14 +44,14 @@ var (
 	message    = regexp.MustCompile(`^ *[A-Z][A-Z0-9]{2,3}-[0-9]{4,5}\b`)
 	run        = regexp.MustCompile("-+")
 	numbered   = regexp.MustCompile("^" + numeric + "$")
-	// torn matches a line that may be a row, or the rest of one, in other columns: two numbers follow each other.
+	// torn matches a line that may be a row, or the rest of one, with other columns: two numbers follow each other.
 	torn = regexp.MustCompile("(^| )" + numeric + " +" + numeric + "( |$)")
 	// titled matches the titles of a table of wait events, without blanks.
 	titled = regexp.MustCompile(`eventwaits[a-z%-]{0,20}time`)
 )
 
-// Parse reads the foreground wait events of a report, in its order, each once.
-// Events of background processes are left out.
+// Parse returns the foreground wait events of a report, each once, in the order
+// of the report. It leaves out the events of background processes.
 func Parse(in io.Reader) ([]runfile.AWRRow, error) {
 	p := parser{}
 	scan := bufio.NewScanner(in)
@@ -76,7 +77,7 @@ func Parse(in io.Reader) ([]runfile.AWRRow, error) {
 	return each(events), nil
 }
 
-// untabbed writes blanks for tabs, which SQL*Plus writes without SET TAB OFF.
+// untabbed replaces the tabs that SQL*Plus writes without SET TAB OFF by blanks.
 func untabbed(line string) string {
 	var b strings.Builder
 	for i, part := range strings.Split(line, "\t") {
@@ -91,24 +92,24 @@ func untabbed(line string) string {
 // parser finds tables of wait events and their rows.
 type parser struct {
 	rows       []row
-	tables     int      // that began
-	head       []string // the last lines that are no rows, since the last hyphens
+	tables     int      // number of tables so far
+	head       []string // the last lines that are not rows, since the last hyphens
 	table      *table   // of foreground events
-	begins     bool     // the line above is the hyphens of the table
-	left       bool     // a line has come that is none of its rows
-	gap        bool     // a blank line, or what is between pages, stands below its last row
-	page       bool     // the line above is the title of a page
-	background bool     // the last heading was one of background processes
+	begins     bool     // the previous line is the hyphens of the table
+	left       bool     // a line that is not a row of the table was seen
+	gap        bool     // a blank line, or lines between pages, follow the last row
+	page       bool     // the previous line is the title of a page
+	background bool     // the last heading announced background processes
 }
 
-// row is one of the report, as it is printed. Its average is empty where it has no unit.
+// row is one row of the report as printed. Its average is empty if it has no unit.
 type row struct {
 	line, table                    int
 	event, waits, seconds, average string
-	full                           bool // the event fills its column, so it may go on
+	full                           bool // the event fills its column, so its name may be cut
 }
 
-// table says in which columns, counted in bytes, what stands.
+// table holds the columns of a table, counted in bytes.
 type table struct {
 	event, waits, seconds, average column
 	all                            []column
@@ -116,9 +117,9 @@ type table struct {
 
 type column struct{ from, to int } // to is exclusive
 
-// isBetweenPages says whether a line is blank, or of those that SQL*Plus writes above each page of a report that was
-// selected from DBMS_WORKLOAD_REPOSITORY: a number, or the title of the column and the hyphens below it. With another
-// alias of the column, or with TTITLE, the title is another one.
+// isBetweenPages reports whether a line is blank, or one that SQL*Plus writes above each page of a report that was
+// selected from DBMS_WORKLOAD_REPOSITORY: a number, or the title of the column, or the hyphens below it. The title
+// depends on the alias of the column and on TTITLE.
 func (p *parser) isBetweenPages(line string) bool {
 	if line == "" || pageNumber.MatchString(line) {
 		return true
@@ -158,7 +159,7 @@ func (p *parser) line(n int, line string) error {
 	return nil
 }
 
-// hyphens begins a table, or ends one.
+// hyphens handles a line of hyphens, which begins or ends a table.
 func (p *parser) hyphens(line string, begins bool) error {
 	head, t := p.head, tableBelow(p.head, line)
 	p.head = nil
@@ -174,7 +175,7 @@ func (p *parser) hyphens(line string, begins bool) error {
 		return errors.New("the hyphens below the titles of wait events are wrapped" + anew)
 	case end:
 		p.table = nil
-	case !one: // one may underline the title of a page
+	case !one: // a single group may underline the title of a page
 		p.table, p.begins, p.left, p.gap = t, t != nil, false, false
 		p.tables++
 	}
@@ -187,7 +188,7 @@ func (p *parser) row(n int, line string) error {
 	if waits == "" { // DB CPU has none
 		return nil
 	}
-	if len(line) < t.seconds.to { // numbers stand at the right of their columns
+	if len(line) < t.seconds.to { // numbers are right-aligned in their columns
 		return fmt.Errorf("the row of event %q ends in the middle of a column%s", event, anew)
 	}
 	if len(p.rows) == maxRows {
@@ -196,12 +197,12 @@ func (p *parser) row(n int, line string) error {
 	if !duration.MatchString(average) {
 		average = ""
 	}
-	full := len(event) >= t.event.to-t.event.from-1 // a blank may be the last that is left of it
+	full := len(event) >= t.event.to-t.event.from-1 // the cut may have left a trailing blank
 	p.rows = append(p.rows, row{n, p.tables, event, waits, t.seconds.of(line), average, full})
 	return nil
 }
 
-// isRow says whether a line has an event and a number in the columns of the table, and blanks between them.
+// isRow reports whether a line has an event and numbers in the columns of the table, and blanks between them.
 func (t *table) isRow(line string) bool {
 	for i, c := range t.all[1:] {
 		if (column{t.all[i].to, c.from}).of(line) != "" {
@@ -211,14 +212,14 @@ func (t *table) isRow(line string) bool {
 	return t.event.of(line) != "" && (numbered.MatchString(t.waits.of(line)) || numbered.MatchString(t.seconds.of(line)))
 }
 
-// goesOn says whether a line is a row that no line of another table is like.
+// goesOn reports whether a line is a row that no other table could have.
 func (t *table) goesOn(line string) bool {
 	waits := t.waits.of(line)
 	return t.isRow(line) && numbered.MatchString(t.seconds.of(line)) && (waits == "" || numbered.MatchString(waits))
 }
 
 // tableBelow finds the columns by the titles above the hyphens that underline
-// them, or returns nil where the table is another.
+// them. It returns nil if the table is a different one.
 func tableBelow(head []string, hyphens string) *table {
 	var t table
 	for _, at := range run.FindAllStringIndex(hyphens, -1) {
@@ -241,8 +242,8 @@ func tableBelow(head []string, hyphens string) *table {
 	return &t
 }
 
-// title joins what stands in the column, without blanks and in lower case. Words
-// of the lines above a table may reach into the columns.
+// title joins the words of a column's title, without blanks and in lower case.
+// Words from lines above a table may reach into the columns.
 func (c column) title(head []string) string {
 	var b strings.Builder
 	for _, line := range head {

@@ -11,15 +11,15 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// event is what the tables of a report say of one.
+// event holds the numbers of one event from the tables of a report.
 type event struct {
 	name                 string
 	full                 bool  // the name fills its column
-	tables               []int // that have it
+	tables               []int // the tables that contain it
 	waits, seconds, mean figure
 }
 
-// figure is a number and what it may be off by.
+// figure is a number and its rounding error.
 type figure struct{ value, off float64 }
 
 var (
@@ -27,15 +27,15 @@ var (
 	duration = regexp.MustCompile(`^([0-9.,]+) ?(ns|us|ms|s)$`)
 )
 
-// figures reads the numbers. NLS_NUMERIC_CHARACTERS says which of point and comma groups digits, and is in no report.
-// But groups have three digits and waits have no fraction, so that most reports can be read in one way only.
+// figures reads the numbers. NLS_NUMERIC_CHARACTERS determines whether point or comma groups digits, but no report
+// contains it. Groups have three digits and waits have no fraction, so most reports can be read in only one way.
 func figures(rows []row) ([]event, error) {
 	events, err := read(rows, false)
 	swapped, errSwapped := read(rows, true)
 	switch {
 	case errSwapped != nil:
 		return events, err
-	case err != nil: // so the other way is the one
+	case err != nil: // then only the other way is possible
 		return swapped, errSwapped
 	}
 	for _, r := range rows {
@@ -46,7 +46,7 @@ func figures(rows []row) ([]event, error) {
 	return events, nil
 }
 
-// read reads the numbers with a point before fractions, or swapped with a comma.
+// read reads the numbers with a point as the decimal character or, if swapped, with a comma.
 func read(rows []row, swapped bool) ([]event, error) {
 	var events []event
 	for _, r := range rows {
@@ -68,8 +68,8 @@ func (r row) errorf(what string) error {
 		r.line, r.event, r.waits, r.seconds, r.average, what)
 }
 
-// each keeps each event once: tables of one report cut its name at different lengths, and
-// round differently.
+// each merges the rows of an event: the tables of one report cut its name at different lengths, and round
+// differently.
 func each(all []event) []runfile.AWRRow {
 	var events []event
 	for _, e := range all {
@@ -86,7 +86,8 @@ func each(all []event) []runfile.AWRRow {
 	return rows
 }
 
-// is reports whether o, from another table, is the same event. Two events may have the same name once it is cut.
+// is reports whether o, from another table, is the same event. Two events may have the same name once their names are
+// cut.
 func (e event) is(o event) bool {
 	if slices.Contains(e.tables, o.tables[0]) {
 		return false
@@ -95,12 +96,12 @@ func (e event) is(o event) bool {
 	return e.name == o.name && !cut || cut && e.agrees(o)
 }
 
-// agrees says whether the waits may be the same number, which one table rounds or cuts.
+// agrees reports whether the waits may be the same number, which one table rounds or cuts.
 func (e event) agrees(o event) bool {
 	return math.Abs(e.waits.value-o.waits.value) <= 2*(e.waits.off+o.waits.off)
 }
 
-// refine takes the longer name, and of each number the finer one.
+// refine takes the longer name, and the more precise of each two numbers.
 func (e *event) refine(o event) {
 	e.tables = append(e.tables, o.tables...)
 	if len(o.name) > len(e.name) {
@@ -111,7 +112,7 @@ func (e *event) refine(o event) {
 	}
 }
 
-// finer is the first of two that are equally fine.
+// finer returns the more precise number, or the first of two equal ones.
 func finer(a, b figure) figure {
 	if b.off < a.off {
 		return b
@@ -119,7 +120,7 @@ func finer(a, b figure) figure {
 	return a
 }
 
-// row computes the total from the average, where that is finer than the seconds are and these are coarse.
+// row computes the total from the average if that is more precise than the seconds, and the seconds are coarse.
 func (e event) row() runfile.AWRRow {
 	n, total := e.waits.value, e.seconds
 	off := e.mean.off*n + e.mean.value*e.waits.off
@@ -131,8 +132,7 @@ func (e event) row() runfile.AWRRow {
 	}
 }
 
-// number reads 32,032 and 823.4, and the short forms of recent releases, 12.3K. It is off by
-// half of its last digit.
+// number reads 32,032 and 823.4, and the short forms of recent releases, 12.3K. Its error is half of the last digit.
 func number(word string, swapped bool) (figure, bool) {
 	if swapped {
 		word = strings.NewReplacer(".", ",", ",", ".").Replace(word)
@@ -146,7 +146,7 @@ func number(word string, swapped bool) (figure, bool) {
 	return figure{v * factor, 0.5 * math.Pow10(-len(m[2])) * factor}, err == nil && v*factor <= 1e15
 }
 
-// average reads 450.00us and 10.25 ms, in seconds. Without one it is off by any number.
+// average reads 450.00us and 10.25 ms, in seconds. Without a unit the error is infinite.
 func average(word string, swapped bool) (figure, bool) {
 	m := duration.FindStringSubmatch(word)
 	if m == nil {

@@ -14,13 +14,13 @@ import (
 	"github.com/nfsbench/nfsbench/internal/oracle"
 )
 
-// Open connects through godror, and so through the client library of the image.
+// Open connects through godror, which uses the client library of the image.
 func Open(ctx context.Context, o oracle.ConnectOptions) (*sql.DB, error) {
 	db := sql.OpenDB(godror.NewConnector(connectionParams(o)))
 	sessions := max(o.Sessions, 1)
 	db.SetMaxOpenConns(sessions)
-	// Sessions are kept once they are there: the client library has crashed of
-	// connections that come and go quickly.
+	// Keep idle sessions: the client library has crashed when connections come and
+	// go quickly.
 	db.SetMaxIdleConns(sessions)
 	if err := db.PingContext(ctx); err != nil {
 		return nil, oracle.Explain(errors.Join(err, db.Close()))
@@ -28,9 +28,9 @@ func Open(ctx context.Context, o oracle.ConnectOptions) (*sql.DB, error) {
 	return db, nil
 }
 
-// connectionParams are those of one session. Whether a session is one of
-// godror's own pool is always said, for its guide and its code name different
-// defaults; the pool here is that of database/sql.
+// connectionParams returns the parameters of a connection. It always says
+// whether a session belongs to godror's own pool, because the defaults in
+// godror's guide and code differ; database/sql has the pool here.
 func connectionParams(o oracle.ConnectOptions) godror.ConnectionParams {
 	var p godror.ConnectionParams
 	p.Username = o.User

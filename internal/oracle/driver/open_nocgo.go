@@ -11,8 +11,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Open tells why this program cannot connect. The package compiles without a C
-// compiler, so that building and testing everything needs none.
+// Open reports that this program cannot connect. With it the package builds and
+// tests without a C compiler.
 func Open(context.Context, oracle.ConnectOptions) (*sql.DB, error) {
 	return nil, oracle.Fail(runfile.FailureOracleClient,
 		"this oraload was built without cgo and so without Oracle's driver: take that of the nfsbench image, or build it "+

@@ -11,8 +11,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
-// container is the database's container of this pod, as the files of the run
-// directory with this name show it. It implements run.Database.
+// container is the database container of this pod, accessed through files in
+// the run directory of this name. It implements run.Database.
 type container string
 
 // State returns what the container reports about itself.
@@ -29,7 +29,7 @@ func (c container) State(context.Context) (runfile.DatabaseState, error) {
 	return s, nil
 }
 
-// Restart asks for one start more than there was. Asking again after an error is harmless.
+// Restart requests one start more than there was. Repeating the request after an error is harmless.
 func (c container) Restart(ctx context.Context) error {
 	s, err := c.State(ctx)
 	if err != nil {

@@ -1,9 +1,10 @@
-// Package program is the command line of the Oracle loader, for whatever driver
-// it is linked with: cmd/oraload brings godror, the tests bring a stand-in.
+// Package program is the command line of the Oracle loader, for any driver that
+// is linked: cmd/oraload links godror, the tests link a stand-in.
 //
-// It is what `nfsbench load` is without a database: it reads the plan, tells in
-// the run directory how it goes, and ends with 0 when the load ended as planned,
-// 1 when it failed, 2 when a flag or a file is wrong and nothing was done.
+// It is the counterpart of `nfsbench load` for databases: it reads the plan,
+// reports its progress in the run directory, and exits with 0 if the load ended
+// as planned, 1 if the load failed, 2 if a flag or a file is wrong and nothing
+// was done.
 package program
 
 import (
@@ -25,7 +26,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// The exit codes are those of nfsbench.
+// The exit codes are the same as those of nfsbench.
 const (
 	exitOK       = 0
 	exitFailed   = 1 // the load ran and failed
@@ -39,13 +40,13 @@ type program struct {
 	now   func() time.Time
 	log   *slog.Logger
 	err   io.Writer
-	// execute is run.Run; tests see what it is handed.
+	// execute is run.Run, or a replacement in tests.
 	execute func(context.Context, run.Options) (*runfile.Load, error)
 }
 
 // Main runs the loader with the arguments args, without the program's name, and
-// returns its exit code. The end of ctx ends the run in order, with what was
-// measured until then. Help goes to stdout, progress and errors go to stderr.
+// returns its exit code. When ctx ends, the run ends in order and keeps its
+// measurements. Help goes to stdout, progress and errors go to stderr.
 func Main(ctx context.Context, args []string, open oracle.Opener, stdout, stderr io.Writer) int {
 	p := &program{
 		open: open, err: stderr, log: slog.New(slog.NewTextHandler(stderr, nil)), execute: run.Run,
@@ -66,7 +67,7 @@ func Main(ctx context.Context, args []string, open oracle.Opener, stdout, stderr
 	return code
 }
 
-// run makes the load. Its error is for people; the code is what scripts see.
+// run runs the load. Its error is for users; the code is for scripts.
 func (p *program) run(ctx context.Context) (int, error) {
 	dir, err := course.OpenDir(p.flags.runDir)
 	if err != nil {
@@ -98,13 +99,13 @@ func (p *program) run(ctx context.Context) (int, error) {
 	return exitOK, nil
 }
 
-// sink tells the run directory, and shows every event as one line of JSON.
+// sink writes to the run directory, and prints every event as one line of JSON.
 type sink struct {
 	*course.Dir
 	out io.Writer
 }
 
-// Event implements course.Sink. Progress that cannot be shown ends no run.
+// Event implements course.Sink. A failure to print progress does not end the run.
 func (s *sink) Event(e runfile.Event) {
 	s.Dir.Event(e)
 	_ = course.WriteEvent(s.out, e)
@@ -133,21 +134,21 @@ or a file is wrong.
 Flags:
 `
 
-// maxSecretBytes bounds what is read from files of a Secret.
+// maxSecretBytes bounds the bytes read from a file of a Secret.
 const maxSecretBytes = 4096
 
-// flags are the flags of the loader.
+// flags holds the flags of the loader.
 type flags struct {
 	plan, runDir, userFile, passwordFile string
 }
 
-// input is what the flags name.
+// input holds the contents of the files that the flags name.
 type input struct {
 	plan           runfile.Plan
 	user, password string
 }
 
-// parse reads the arguments; help goes to out and gives pflag.ErrHelp.
+// parse reads the arguments. It prints help to out and then returns pflag.ErrHelp.
 func (f *flags) parse(args []string, out io.Writer) error {
 	set := pflag.NewFlagSet("oraload", pflag.ContinueOnError)
 	set.SortFlags = false
@@ -205,7 +206,7 @@ func (f *flags) read() (input, error) {
 }
 
 // readSecret reads one word from a file of a Secret, without the line end that
-// editors add. An error never holds what was read.
+// editors add. Its errors never contain the secret.
 func readSecret(flag, path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	nfsPort     = 2049 // where NFS servers listen unless somebody moved them
+	nfsPort     = 2049 // the usual port of NFS servers
 	established = "01" // the state of a connection in /proc/net/tcp
 )
 
-// seeConnections lists the connections of the pod to NFS servers. All containers
-// of a pod share its network, so those of Direct NFS are among them; those of a
-// kernel mount are the node's.
+// seeConnections lists the connections of the pod to NFS servers. All
+// containers of a pod share its network, so the list includes the connections
+// of Direct NFS. The connections of a kernel mount belong to the node.
 func (r *runner) seeConnections() []runfile.Connection {
 	if r.opt.Root == nil || r.plan.Database.Kind != runfile.DatabaseContainer {
 		return nil
@@ -52,7 +52,7 @@ func (r *runner) seeConnections() []runfile.Connection {
 	return out
 }
 
-// ends are those of one connection.
+// ends holds the two ends of a connection.
 type ends struct{ local, remote netip.AddrPort }
 
 func readConnections(root fs.FS, file string) ([]ends, error) {
@@ -70,7 +70,7 @@ func readConnections(root fs.FS, file string) ([]ends, error) {
 	return found, nil
 }
 
-// parseConnections reads the established ones, see proc_net_tcp(5).
+// parseConnections returns the established connections, see proc_net_tcp(5).
 func parseConnections(text string) ([]ends, error) {
 	var out []ends
 	_, rows, _ := strings.Cut(text, "\n") // titles
@@ -97,9 +97,9 @@ func parseConnections(text string) ([]ends, error) {
 	return out, nil
 }
 
-// parseEnd reads 0100007F:0801. The address is printed as the kernel holds it,
-// in words of 32 bits of the machine, which are little-endian wherever Oracle
-// runs on Linux.
+// parseEnd parses an address such as 0100007F:0801. The kernel prints it in
+// 32-bit words of the machine's byte order, which is little-endian wherever
+// Oracle runs on Linux.
 func parseEnd(s string) (netip.AddrPort, error) {
 	address, port, _ := strings.Cut(s, ":")
 	raw, err := hex.DecodeString(address)

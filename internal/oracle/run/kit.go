@@ -24,14 +24,14 @@ import (
 )
 
 const (
-	killedAfter = 10 * time.Second // a script may take to end when it is told to
-	keptOutput  = 4096             // of the end of a script's output
-	shownOutput = 512              // of the end of a line of it
-	keptLog     = 1 << 20          // of the end of its log
+	killedAfter = 10 * time.Second // grace time of a script after it is told to end
+	keptOutput  = 4096             // at the end of a script's output
+	shownOutput = 512              // at the end of a line of output
+	keptLog     = 1 << 20          // at the end of the log
 )
 
-// runKit runs a copy of the kit, for it writes beside itself, and reads its
-// report.
+// runKit runs a copy of the kit, because the kit writes into its own directory,
+// and reads its report.
 func (r *runner) runKit(ctx context.Context, index int32, step runfile.Step) error {
 	w := r.plan.Workload.SLOB
 	copied, err := r.copyKit()
@@ -61,9 +61,8 @@ func (r *runner) runKit(ctx context.Context, index int32, step runfile.Step) err
 	})
 }
 
-// fillKit lets the kit load its schemas in a database of our own, unless it has done so
-// with the sizes of this slob.conf. A database that exists is for its owner to load, onto
-// the export under test.
+// fillKit runs setup.sh to load the kit's schemas into a database of our own, unless an earlier setup.sh has loaded
+// them with the sizes of this slob.conf. The owner of an existing database must load them onto the export under test.
 func (r *runner) fillKit(ctx context.Context) error {
 	external, below := r.plan.Database.Kind == runfile.DatabaseExternal, ""
 	if external {
@@ -113,12 +112,12 @@ func (r *runner) fillKit(ctx context.Context) error {
 	return r.course.Do(ctx, func(ctx context.Context) error { return r.setUpKit(ctx, copied, spec, schemas) })
 }
 
-// setUpKit runs setup.sh, and marks what it has loaded.
+// setUpKit runs setup.sh, and marks the schemas that it has loaded.
 func (r *runner) setUpKit(ctx context.Context, copied *kitCopy, spec slob.Spec, schemas *slob.KitSchemas) error {
 	if err := schemas.Prepare(ctx); err != nil {
 		return err
 	}
-	_ = os.Remove(copied.log()) // of another time
+	_ = os.Remove(copied.log()) // from an earlier run
 	err := copied.run(ctx, "setup.sh", strings.ToUpper(spec.SLOB.Tablespace), fmt.Sprint(spec.SLOB.Schemas))
 	if err != nil {
 		return oracle.Failf(runfile.FailureSQL, "%w; in its log: %s", err, copied.logged())
@@ -136,10 +135,10 @@ func (r *runner) setUpKit(ctx context.Context, copied *kitCopy, spec slob.Spec, 
 
 // kitCopy is a copy of the user's kit.
 type kitCopy struct {
-	root    string // which holds nothing else
+	root    string // contains nothing else
 	tables  slobconf.Tables
-	secrets []string // which the scripts print in connect strings
-	// withheld is set where a password is not known that their output may have.
+	secrets []string // secrets that the scripts print in connect strings
+	// withheld hides the output, because it may contain an unknown password.
 	withheld bool
 }
 
@@ -147,12 +146,11 @@ func (k *kitCopy) dir() string { return filepath.Join(k.root, "kit") }
 
 func (k *kitCopy) remove() { _ = os.RemoveAll(k.root) } // the pod ends soon
 
-// log is what setup.sh writes.
+// log returns the path of the log of setup.sh.
 func (k *kitCopy) log() string { return filepath.Join(k.dir(), "cr_tab_and_load.out") }
 
-// logged is the last error near the end of that log, or else its last line. The table that
-// setup.sh drops first is absent, which ORA-00942 says in each log; ORA-06512 is a line of a
-// call stack.
+// logged returns the last error near the end of the log, or else its last line. It skips ORA-00942, because setup.sh
+// first drops a table that is absent, and ORA-06512, which is a line of a call stack.
 func (k *kitCopy) logged() string {
 	info, err := os.Stat(k.log())
 	if err != nil || !info.Mode().IsRegular() {
@@ -166,7 +164,7 @@ func (k *kitCopy) logged() string {
 	from := max(0, info.Size()-keptLog)
 	text, _ := io.ReadAll(io.NewSectionReader(f, from, keptLog))
 	if from > 0 {
-		_, text, _ = bytes.Cut(text, []byte("\n")) // its first line has no beginning
+		_, text, _ = bytes.Cut(text, []byte("\n")) // the first line may be cut
 	}
 	lines, code := bytes.Split(bytes.TrimSpace(text), []byte("\n")), regexp.MustCompile(`\b(?:ORA|SP2|TNS)-[0-9]{4,5}\b`)
 	for _, line := range slices.Backward(lines) {
@@ -178,8 +176,8 @@ func (k *kitCopy) logged() string {
 	return k.shown(lines[len(lines)-1])
 }
 
-// shown is the end of a line without passwords. It is shorter than what is kept of the
-// output, so that it does not begin within one.
+// shown returns the end of a line without passwords. It is shorter than the kept output, so that it cannot begin
+// within a password.
 func (k *kitCopy) shown(line []byte) string {
 	if k.withheld {
 		return "not shown, because the value of SYSDBA_PASSWD in slob.conf is no plain word and may be in it"
@@ -193,8 +191,8 @@ func (k *kitCopy) shown(line []byte) string {
 	return strings.ToValidUTF8(text[max(0, len(text)-shownOutput):], "?")
 }
 
-// copyKit copies the kit, and adds to its slob.conf what the plan says. A slob.conf is read
-// by a shell, so the last line of a name counts.
+// copyKit copies the kit, and appends the settings of the plan to its slob.conf. A shell reads slob.conf, so the last
+// assignment of a name counts.
 func (r *runner) copyKit() (*kitCopy, error) {
 	root, err := os.MkdirTemp("", "slob-")
 	if err != nil {
@@ -233,7 +231,7 @@ func (r *runner) copyKitTo(k *kitCopy) error {
 	if err == nil {
 		added := r.kitConf(conf)
 		said, _ := slobconf.Parse(strings.NewReader(added))
-		text = bytes.ReplaceAll(append(text, added...), []byte("\r\n"), []byte("\n")) // bash takes CR for a part of a value
+		text = bytes.ReplaceAll(append(text, added...), []byte("\r\n"), []byte("\n")) // bash takes CR as part of a value
 		if conf, err = slobconf.Parse(bytes.NewReader(text)); err == nil {
 			err = conf.Holds(said)
 		}
@@ -241,7 +239,7 @@ func (r *runner) copyKitTo(k *kitCopy) error {
 	if err == nil {
 		password, known := conf.Password()
 		k.secrets = append(k.secrets, password)
-		k.withheld = !known && r.plan.Database.Kind != runfile.DatabaseContainer // whose password is ours
+		k.withheld = !known && r.plan.Database.Kind != runfile.DatabaseContainer // we know the password of a container
 		k.tables, err = conf.Tables()
 	}
 	if err != nil {
@@ -250,8 +248,8 @@ func (r *runner) copyKitTo(k *kitCopy) error {
 	return os.WriteFile(file, text, 0o600)
 }
 
-// kitConf is what the plan says. The WORK_LOOP of the user stays unless the plan has one, and
-// so do the services.
+// kitConf returns the settings of the plan. The user's WORK_LOOP stays unless the plan has one. The user's services
+// stay, too.
 func (r *runner) kitConf(have slobconf.Conf) string {
 	statistics := "statspack"
 	if r.plan.Workload.SLOB.AWR == bench.Enabled {
@@ -266,8 +264,8 @@ func (r *runner) kitConf(have slobconf.Conf) string {
 	if n := r.plan.Workload.SLOB.WorkLoop; n > 0 {
 		lines = append(lines, fmt.Sprintf("WORK_LOOP=%d", n))
 	}
-	// The kit runs beside the database, not in its container: without a service
-	// it would look for an instance that is not there.
+	// The kit runs beside the database, not in its container: without a service it
+	// would look for a local instance.
 	if len(d.Connects) > 0 {
 		service := d.Connects[0]
 		if !strings.HasPrefix(service, "(") && !strings.Contains(service, "://") {
@@ -281,20 +279,20 @@ func (r *runner) kitConf(have slobconf.Conf) string {
 			lines = append(lines, "SQLNET_SERVICE_BASE="+quoted(service), "SQLNET_SERVICE_MAX=")
 		}
 	}
-	// Nobody else knows the password of a database of our own.
+	// Only we know the password of a database of our own.
 	if d.Kind == runfile.DatabaseContainer {
 		lines = append(lines, "DBA_PRIV_USER=system", "SYSDBA_PASSWD="+quoted(r.opt.Password))
 	}
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// quoted is a word that a shell takes as it is.
+// quoted quotes a word for a shell.
 func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
-// reports are what runit.sh leaves one of.
+// reports returns the names of the reports; runit.sh leaves one of them.
 func reports() []string { return []string{"awr.txt", "statspack.txt"} }
 
-// readReport reads what runit.sh left.
+// readReport reads the report of runit.sh.
 func readReport(dir string) ([]runfile.AWRRow, error) {
 	for _, name := range reports() {
 		f, err := os.Open(filepath.Join(dir, name)) //nolint:gosec // fixed names in our copy
@@ -315,15 +313,15 @@ func readReport(dir string) ([]runfile.AWRRow, error) {
 		"output, and whether Statspack is installed or workload.slob.awr enabled")
 }
 
-// run runs a script of the kit, and ends all that it started with it.
+// run runs a script of the kit, and finally ends all processes that the script started.
 func (k *kitCopy) run(ctx context.Context, name string, args ...string) error {
-	shell := "bash" // for which the scripts of SLOB are written
+	shell := "bash" // SLOB's scripts are written for bash
 	if _, err := exec.LookPath(shell); err != nil {
 		shell = "sh"
 	}
 	cmd := exec.CommandContext(ctx, shell, append([]string{"./" + name}, args...)...) //nolint:gosec // the user's own kit
 	cmd.Dir = k.dir()
-	if home := os.Getenv("ORACLE_HOME"); home != "" { // let the kit find sqlplus where the image does not
+	if home := os.Getenv("ORACLE_HOME"); home != "" { // let the kit find sqlplus
 		cmd.Env = append(os.Environ(), "PATH="+home+"/bin:"+os.Getenv("PATH"))
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -342,7 +340,7 @@ func (k *kitCopy) run(ctx context.Context, name string, args ...string) error {
 	return nil
 }
 
-// tail keeps the end of what is written to it, by one goroutine.
+// tail keeps the end of the written bytes. It is not safe for concurrent use.
 type tail []byte
 
 // Write implements io.Writer.
@@ -354,7 +352,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lastLine is the last one that was written.
+// lastLine returns the last line.
 func (t *tail) lastLine() []byte {
 	text := bytes.TrimSpace(*t)
 	return text[bytes.LastIndexByte(text, '\n')+1:]

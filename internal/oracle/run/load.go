@@ -14,7 +14,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// calibrate calls CALIBRATE_IO once, to warm caches or for the record.
+// calibrate calls CALIBRATE_IO once, for warm-up or measured.
 func (r *runner) calibrate(ctx context.Context, index int32, step runfile.Step) error {
 	c := r.plan.Workload.Calibrate
 	var found *runfile.Calibration
@@ -34,14 +34,14 @@ func (r *runner) calibrate(ctx context.Context, index int32, step runfile.Step) 
 		}
 	})
 	if err == nil {
-		r.course.Script.Each = r.opt.Now().Sub(began) // the next takes about as long
+		r.course.Script.Each = r.opt.Now().Sub(began) // the next call takes about as long
 	}
 	return err
 }
 
-// readsOfFiles are the reads that V$IOSTAT_FILE counted, where V$SYSSTAT, which
-// counts what sessions read, missed some: CALIBRATE_IO is made by processes of
-// its own.
+// readsOfFiles returns the reads that V$IOSTAT_FILE counted. V$SYSSTAT counts
+// the reads of sessions and misses some, because processes of its own do the
+// I/O of CALIBRATE_IO.
 func readsOfFiles(rep *runfile.Repetition) *runfile.Ops {
 	var files runfile.Ops
 	for _, f := range rep.Oracle.Files {
@@ -54,13 +54,13 @@ func readsOfFiles(rep *runfile.Repetition) *runfile.Ops {
 	return &files
 }
 
-// errStillWorking says why statements are cancelled, and what to do where one does not end.
+// errStillWorking is the reason for cancelled statements, with advice for a statement that does not end.
 var errStillWorking = errors.New("its time was over; the run ends with what it has measured until then; look whether " +
 	"a process of the database waits for its storage, and whether a firewall keeps back urgent data of TCP, with which " +
 	"Oracle's client cancels a statement (DISABLE_OOB=ON in sqlnet.ora does without)")
 
-// runUsers lets users work through warm-up and window, at a pace or as fast as they can. With fixed
-// work, the window begins and ends with the work.
+// runUsers lets users work through warm-up and window, at a pace or as fast as possible. With fixed work, the window
+// begins and ends with the work.
 func (r *runner) runUsers(ctx context.Context, index int32, l course.Level, users int32, pace *slob.Pace) error {
 	s, step := r.plan.Schedule, *l.Step
 	loops := r.plan.Workload.SLOB.WorkLoop
@@ -96,7 +96,7 @@ func (r *runner) runUsers(ctx context.Context, index int32, l course.Level, user
 			return cmp.Or(err, lateFor(loops, finished, step, s))
 		}, r.putLatency)
 	}
-	cancel(errStillWorking) // which ends their statements
+	cancel(errStillWorking) // ends their statements
 	stopped := r.endWork(loading, working)
 	stuck = errors.Is(stopped, course.ErrStuck)
 	if err == nil && !stuck {
@@ -108,7 +108,7 @@ func (r *runner) runUsers(ctx context.Context, index int32, l course.Level, user
 	return err
 }
 
-// endWork waits for users whose context has ended, but not forever for a statement that does not end.
+// endWork waits for users whose context has ended. It does not wait forever for a statement that does not end.
 func (r *runner) endWork(ended context.Context, working *work) error {
 	err := r.course.Do(ended, func(context.Context) error { return working.end() })
 	if errors.Is(err, course.ErrStuck) {
@@ -122,14 +122,14 @@ func (r *runner) runLevel(ctx context.Context, index int32, l course.Level) (cou
 	s := r.plan.Workload.SLOB
 	pace := slob.NewPace(*s.Capacity, l.Step.OperationsPerSecond, r.plan.Seed+uint64(index), r.opt.Now) //nolint:gosec // positive
 	if err := r.runUsers(ctx, index, l, s.Ramp()[0], pace); err != nil {
-		return course.Outcome{}, err // the window may be cut off
+		return course.Outcome{}, err // the window may be cut short
 	}
 	report, err := pace.Report(index, r.plan.ReportParts())
 	r.load.Repetitions[len(r.load.Repetitions)-1].Level = report
 	return course.Outcome{Level: report}, err
 }
 
-// lateFor says that fixed work was not done in the time of its step.
+// lateFor returns an error if fixed work was not finished in the time of its step.
 func lateFor(loops int32, finished bool, step runfile.Step, s runfile.Schedule) error {
 	if loops == 0 || finished {
 		return nil
@@ -150,7 +150,7 @@ func (r *runner) connectUsers(ctx context.Context, index, n int32, pace *slob.Pa
 		return err
 	})
 	if errors.Is(err, course.ErrStuck) {
-		return nil, err // users belongs to the goroutine that is stuck
+		return nil, err // users belongs to the stuck goroutine
 	}
 	if err != nil {
 		return users, fmt.Errorf("log %d users in: %w", n, err)
@@ -163,7 +163,7 @@ func (r *runner) connectUsers(ctx context.Context, index, n int32, pace *slob.Pa
 	return users, nil
 }
 
-// warmUp lets time pass under load that is not counted.
+// warmUp waits while the load runs without being measured.
 func (r *runner) warmUp(ctx context.Context, index int32, d time.Duration, working *work) error {
 	if d == 0 {
 		return nil
@@ -176,7 +176,7 @@ func (r *runner) warmUp(ctx context.Context, index int32, d time.Duration, worki
 	})
 }
 
-// awrSnapshot takes one where the plan says that the licence is there.
+// awrSnapshot takes an AWR snapshot if the plan says that the licence exists.
 func (r *runner) awrSnapshot(ctx context.Context) error {
 	if r.plan.Workload.SLOB.AWR != bench.Enabled {
 		return nil
@@ -189,14 +189,14 @@ func (r *runner) awrSnapshot(ctx context.Context) error {
 	})
 }
 
-// work is users at work in another goroutine.
+// work is the users' load in another goroutine.
 type work struct {
 	run   func() error
 	ended chan struct{} // nil before start
-	err   error         // when ended is closed
+	err   error         // set before ended is closed
 }
 
-// start lets them begin, unless they have.
+// start starts the load, unless it runs already.
 func (w *work) start() {
 	if w.ended != nil {
 		return
@@ -208,7 +208,7 @@ func (w *work) start() {
 	}()
 }
 
-// end waits for those that have begun to stop.
+// end waits for a started load to stop.
 func (w *work) end() error {
 	if w.ended == nil {
 		return nil
@@ -217,8 +217,7 @@ func (w *work) end() error {
 	return w.err
 }
 
-// wait returns after d, or before that when the users or the run have ended, and says
-// whether the users have.
+// wait returns after d, or earlier if the load or the run has ended. It reports whether the load has ended.
 func (w *work) wait(ctx context.Context, d time.Duration) (finished bool, err error) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -23,21 +23,21 @@ import (
 
 const (
 	readyPoll = time.Second
-	// adminSessions: one for the run, one for the observer, and one in reserve.
+	// adminSessions: one session for the run, one for the observer, and one in reserve.
 	adminSessions = 3
-	// connectPatience is how long a ready database may refuse connections: a
-	// listener learns of services up to a minute late.
+	// connectPatience bounds how long a ready database may refuse connections: a
+	// listener may learn of services a minute late.
 	connectPatience = 2 * time.Minute
 	connectPause    = 2 * time.Second
 	defaultStartup  = 45 * time.Minute
-	// restartMargin comes on top of the time for a start, for shutting down. The container watches its
-	// own times and says what failed; this is for one that has vanished.
+	// restartMargin is added to the startup timeout for shutting down. The container enforces its own timeouts and
+	// reports failures; this one catches a container that has vanished.
 	restartMargin = 65 * time.Minute
 )
 
-// Prepare implements course.Engine: it connects, and makes the database as the
-// plan wants it: parameters, schemas, and the restart after which the one counts
-// and the views have not seen the other.
+// Prepare implements course.Engine: it connects, and prepares the database
+// according to the plan: parameters, schemas, and a restart, after which the
+// parameters are in effect and the views do not contain the loading of schemas.
 func (r *runner) Prepare(ctx context.Context) error {
 	if err := checkPlan(r.plan); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (r *runner) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// setParameters sets those of the plan, which has some for a container only.
+// setParameters sets the parameters of the plan. Only a plan for a container has parameters.
 func (r *runner) setParameters(ctx context.Context) error {
 	asked := r.plan.Database.Parameters
 	if len(asked) == 0 {
@@ -68,7 +68,7 @@ func (r *runner) setParameters(ctx context.Context) error {
 	return nil
 }
 
-// loadSchemas loads what the load will read, or lets the user's kit do so.
+// loadSchemas loads the data for the load, or lets the user's kit load it.
 func (r *runner) loadSchemas(ctx context.Context) error {
 	switch w := r.plan.Workload.SLOB; {
 	case w == nil:
@@ -80,7 +80,7 @@ func (r *runner) loadSchemas(ctx context.Context) error {
 	}
 }
 
-// checkUse finds out what would make CALIBRATE_IO fail, and who else uses the database.
+// checkUse checks the requirements of CALIBRATE_IO, and whether others use the database.
 func (r *runner) checkUse(ctx context.Context) error {
 	calibrates := r.plan.Workload.Calibrate != nil
 	if !calibrates && r.plan.Database.Kind != runfile.DatabaseExternal {
@@ -96,7 +96,7 @@ func (r *runner) checkUse(ctx context.Context) error {
 	})
 }
 
-// do is Do of the course for a step that has a result.
+// do runs a step like course.Do, and returns the result of the step.
 func do[T any](ctx context.Context, r *runner, step func(context.Context) (T, error)) (T, error) {
 	var found T
 	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
@@ -105,13 +105,13 @@ func do[T any](ctx context.Context, r *runner, step func(context.Context) (T, er
 	})
 	if err != nil {
 		var none T
-		return none, err // found may belong to a goroutine that is stuck
+		return none, err // found may belong to a stuck goroutine
 	}
 	return found, nil
 }
 
-// parameter is the value of an init parameter that bears on I/O, as describe has found it; empty where
-// the database does not show it.
+// parameter returns the value of an init parameter that affects I/O, as describe read it; empty if the database does
+// not show it.
 func (r *runner) parameter(name string) string {
 	for _, p := range r.load.Oracle.Parameters {
 		if p.Name == name {
@@ -121,7 +121,7 @@ func (r *runner) parameter(name string) string {
 	return ""
 }
 
-// fill loads the schemas, or finds them loaded.
+// fill loads the schemas, unless they are loaded already.
 func (r *runner) fill(ctx context.Context) error {
 	r.course.Enter(runfile.SpanFill, 0, time.Time{})
 	schemas, err := do(ctx, r, func(ctx context.Context) (*slob.Schemas, error) {
@@ -160,7 +160,7 @@ func (r *runner) fill(ctx context.Context) error {
 	})
 }
 
-// checkRights finds out what a user without SYSDBA may not do.
+// checkRights checks the rights of a user without SYSDBA.
 func (r *runner) checkRights(ctx context.Context, db *sql.DB, needed []string) error {
 	if r.plan.Database.Role != "" {
 		return nil
@@ -168,8 +168,8 @@ func (r *runner) checkRights(ctx context.Context, db *sql.DB, needed []string) e
 	return slob.CheckRights(ctx, db, needed)
 }
 
-// checkViews finds out whether a user without SYSDBA may read the views, and take the AWR
-// snapshots of the built-in load. A kit takes its own, as another user.
+// checkViews checks whether a user without SYSDBA may read the views, and take the AWR snapshots of the built-in
+// load. A kit takes its own snapshots as another user.
 func (r *runner) checkViews(ctx context.Context) error {
 	if err := r.checkRights(ctx, r.adminDB, slob.ViewRights()); err != nil {
 		return err
@@ -180,8 +180,7 @@ func (r *runner) checkViews(ctx context.Context) error {
 	return slob.CheckAWR(ctx, r.adminDB)
 }
 
-// checkRedo refuses to fill the redo logs of a database that is not ours, unless the plan
-// allows it.
+// checkRedo refuses to fill the redo logs of an external database, unless the plan allows it.
 func (r *runner) checkRedo(ctx context.Context, schemas *slob.Schemas) error {
 	d, bytes := r.plan.Database, schemas.RedoBytes()
 	if d.Kind != runfile.DatabaseExternal || bytes == 0 {
@@ -205,7 +204,7 @@ func (r *runner) checkRedo(ctx context.Context, schemas *slob.Schemas) error {
 	return nil
 }
 
-// connect waits for the database and says what it is.
+// connect waits for the database and reads its description.
 func (r *runner) connect(ctx context.Context) error {
 	r.course.Enter(runfile.SpanConnect, 0, time.Time{})
 	facts := *r.load.Oracle
@@ -227,7 +226,7 @@ func (r *runner) connect(ctx context.Context) error {
 		return r.checkViews(ctx)
 	})
 	if errors.Is(err, course.ErrStuck) {
-		return err // facts belong to the goroutine that is stuck
+		return err // facts belong to the stuck goroutine
 	}
 	*r.load.Oracle = facts
 	if err != nil {
@@ -240,8 +239,8 @@ func (r *runner) connect(ctx context.Context) error {
 	return r.seeMount()
 }
 
-// waitReady waits until the container of the database is ready with a higher generation, for the time
-// of a start and more.
+// waitReady waits until the database container is ready with a higher generation. It waits for the startup timeout
+// plus more.
 func (r *runner) waitReady(
 	ctx context.Context, generation int32, more time.Duration,
 ) (runfile.DatabaseState, error) {
@@ -282,7 +281,7 @@ func (r *runner) connectAdmin(ctx context.Context) error {
 	return nil
 }
 
-// connectSchemas opens the pool of the administrator where the schemas are.
+// connectSchemas opens the administrator's pool in the container of the schemas.
 func (r *runner) connectSchemas(ctx context.Context) (err error) {
 	if r.schemaDB == nil {
 		sessions := 1
@@ -305,7 +304,7 @@ func (r *runner) openPool(ctx context.Context, connect string, sessions int) (*s
 	return db, nil
 }
 
-// open tries for a while, unless trying again cannot help.
+// open retries for a while, unless retrying cannot help.
 func (r *runner) open(ctx context.Context, o oracle.ConnectOptions) (*sql.DB, error) {
 	end := r.opt.Now().Add(connectPatience)
 	for {
@@ -328,8 +327,7 @@ func (r *runner) open(ctx context.Context, o oracle.ConnectOptions) (*sql.DB, er
 	}
 }
 
-// describe writes down what the database reports about itself, and keeps what is known
-// otherwise.
+// describe records the description of the database, and keeps facts from other sources.
 func (r *runner) describe(ctx context.Context) error {
 	found, err := do(ctx, r, r.admin.Describe)
 	if err != nil {
@@ -341,7 +339,7 @@ func (r *runner) describe(ctx context.Context) error {
 	return nil
 }
 
-// restart restarts the instance of a container and connects again, where the plan needs that.
+// restart restarts the instance of a container and reconnects, if the plan requires a restart.
 func (r *runner) restart(ctx context.Context) error {
 	if d := r.plan.Database; r.opt.Database == nil || len(d.Parameters) == 0 && !d.RestartBeforeRun {
 		return nil
@@ -368,10 +366,10 @@ func (r *runner) restart(ctx context.Context) error {
 	if err := r.describe(ctx); err != nil {
 		return err
 	}
-	return r.seeMount() // a parameter of the plan may open the files for direct I/O
+	return r.seeMount() // a parameter of the plan may switch on direct I/O
 }
 
-// seeMount writes down how the pod has mounted the volume of the database.
+// seeMount records how the pod has mounted the volume of the database.
 func (r *runner) seeMount() error {
 	d := r.plan.Database
 	if d.Kind != runfile.DatabaseContainer || d.DataDirectory == "" || r.opt.Root == nil {
@@ -392,13 +390,13 @@ func (r *runner) seeMount() error {
 	}
 	f := m.Facts()
 	option := strings.ToUpper(r.parameter("filesystemio_options"))
-	f.DirectIO = d.DirectNFS || option == "SETALL" || option == "DIRECTIO" // past the page cache
+	f.DirectIO = d.DirectNFS || option == "SETALL" || option == "DIRECTIO" // bypasses the page cache
 	r.load.Mount = &f
 	return nil
 }
 
-// readBack holds the parameters against what the database now reports about
-// them, and fails with the first that is not what was asked.
+// readBack compares the parameters with the requested values, and fails with
+// the first that differs.
 func (r *runner) readBack(ctx context.Context) error {
 	asked := r.plan.Database.Parameters
 	names := slices.Sorted(maps.Keys(asked))
@@ -423,7 +421,7 @@ func (r *runner) readBack(ctx context.Context) error {
 		}
 		switch {
 		case wrong != nil:
-		case !ok && strings.HasPrefix(name, "_"): // the release does not know it; the judge decides whether that matters
+		case !ok && strings.HasPrefix(name, "_"): // the release does not know it; package judge decides whether that matters
 		case !ok:
 			wrong = oracle.Failf(runfile.FailureParameter, "database.parameters has %s = %s, but the database does not show "+
 				"such a parameter; correct its name or leave it out", name, asked[name])
@@ -436,7 +434,7 @@ func (r *runner) readBack(ctx context.Context) error {
 	return wrong
 }
 
-// newPassword is one that nobody else knows. Oracle's stronger password functions, which every cloud
-// database has, want two small letters, capitals, digits and special characters; a database of
-// release 12.1 takes 30 bytes.
+// newPassword returns a random password. Oracle's stronger password functions, which every cloud database has,
+// require two lower-case letters, capitals, digits and special characters each. Release 12.1 accepts at most 30
+// bytes.
 func newPassword() string { return "nx_B7Q4#" + rand.Text()[:20] }

@@ -17,12 +17,11 @@ import (
 
 const (
 	redoGroups = 4 // as many as a SLOB kit makes for its own database
-	// redoTries is how often, a second apart, a group may be in use by the writer of dirty
-	// blocks or by the archiver.
+	// redoTries bounds the waits, of a second each, for a group that the database writer or the archiver still uses.
 	redoTries = 120
 )
 
-// resize gives a database of our own the redo logs and the undo that the plan has.
+// resize gives a database of our own the redo logs and the undo of the plan.
 func (r *runner) resize(ctx context.Context) error {
 	d := r.plan.Database
 	if d.RedoLogBytes > 0 || d.RedoDirectory != "" {
@@ -65,17 +64,17 @@ func (r *runner) redoLogs(ctx context.Context) ([]redoLog, error) {
 	return logs, err
 }
 
-// redoPlan is what the groups of redo logs are to be.
+// redoPlan describes the wanted groups of redo logs.
 type redoPlan struct {
 	bytes     int64
 	directory string // of all members; empty = anywhere
-	file      string // of a new group, with a verb for its number
+	file      string // of a new group, with a verb for the group number
 }
 
-// redoPlan takes from the plan the size and the directory of the groups, and from the groups of now what
-// the plan leaves out. Sizes are whole mebibytes. Databases can share the directory, and those of one
-// image, or a clone and its original, have the same DBID: file names there contain the DBID and a hash
-// of the data export.
+// redoPlan takes the size and the directory of the groups from the plan, and values that the plan leaves out from the
+// current groups. Sizes are whole mebibytes. Databases can share the directory, and databases from one image, or a
+// clone and its original, have the same DBID. File names there therefore contain the DBID and a hash of the data
+// export.
 func (r *runner) redoPlan(now []redoLog) redoPlan {
 	d := r.plan.Database
 	p := redoPlan{
@@ -94,8 +93,8 @@ func (p redoPlan) fits(l redoLog) bool {
 	return l.bytes == p.bytes && (p.directory == "" || !slices.ContainsFunc(l.members, elsewhere))
 }
 
-// replaceRedo adds groups of the size in the directory, and drops the others one after the
-// other, when recovery does not need them any more.
+// replaceRedo adds groups with the wanted size and directory, and drops the others one by one, once recovery no
+// longer needs them.
 func (r *runner) replaceRedo(ctx context.Context) error {
 	logs, err := r.redoLogs(ctx)
 	if err != nil {
@@ -133,8 +132,8 @@ func (r *runner) replaceRedo(ctx context.Context) error {
 	}
 }
 
-// dropRedo drops the groups that do not fit and may be dropped now. It returns the status of
-// one that is left; empty = none is.
+// dropRedo drops the unsuitable groups that may be dropped now. It returns the status of one that is left; empty =
+// none.
 func (r *runner) dropRedo(ctx context.Context, plan redoPlan) (left string, err error) {
 	for _, step := range []string{"redo_switch", "redo_checkpoint"} {
 		if err := oracle.Exec(ctx, r.adminDB, step, nil); err != nil {
@@ -160,8 +159,7 @@ func (r *runner) dropRedo(ctx context.Context, plan redoPlan) (left string, err 
 	return left, nil
 }
 
-// growUndo makes the undo of the schemas' container larger. Where that has none of its own
-// it is the root's.
+// growUndo enlarges the undo of the schemas' container, or of the root if that container has none of its own.
 func (r *runner) growUndo(ctx context.Context) error {
 	if err := r.connectSchemas(ctx); err != nil {
 		return err

@@ -1,13 +1,13 @@
-// Package run makes a run whose load is in an Oracle database: calibrate, SLOB, or the user's own
-// SLOB kit. It does for a database what internal/loadgen does for files, and ends with the same Load.
+// Package run runs a load in an Oracle database: calibrate, SLOB, or the user's own SLOB kit. It is the counterpart
+// of internal/loadgen for databases, and returns the same Load.
 //
-// A run has these steps: wait until the database is ready, connect, set init parameters, load
-// schemas, restart the instance so that its views start at zero, read the parameters back; then
-// each repetition of each step; then clean up.
+// A run has these steps: wait until the database is ready, connect, set init parameters, load schemas, restart the
+// instance so that its views start at zero, read the parameters back; then each repetition of each step; then clean
+// up.
 //
-// Two snapshots of the cumulative views surround every window. During the window a second goroutine, the
-// observer, samples throughput every second and reads the views of Direct NFS, whose counters only mean
-// something under load. Everything else, including Load and Sink, belongs to the goroutine that calls Run.
+// Two snapshots of the cumulative views surround every window. During the window a second goroutine, the observer,
+// samples throughput every second and reads the views of Direct NFS, whose counters only mean something under load.
+// Everything else, including Load and Sink, belongs to the goroutine that calls Run.
 package run
 
 import (
@@ -31,23 +31,23 @@ const (
 	lastTimeout  = 10 * time.Second // for a last look after a failure
 	// leastKitSeconds is the shortest RUN_TIME that runit.sh takes.
 	leastKitSeconds = 30
-	// calibrateEstimate is how long CALIBRATE_IO takes, about, as far as anybody
-	// has told.
+	// calibrateEstimate is the approximate duration of CALIBRATE_IO, from
+	// published reports.
 	calibrateEstimate = 10 * time.Minute
 )
 
-// Options are the inputs of a run.
+// Options configures a run.
 type Options struct {
 	Plan           runfile.Plan
 	Now            func() time.Time
 	Open           oracle.Opener
-	User, Password string // who administrates; see Database.Role of the plan
+	User, Password string // the administrator; see Database.Role of the plan
 	Sink           course.Sink
-	Database       Database // nil where the database is external
-	// Root of the file tree that holds proc, to see connections and mounts; nil
-	// = they are not looked at.
+	Database       Database // nil for an external database
+	// Root is the file tree that contains proc, to list connections and mounts;
+	// nil = do not list them.
 	Root fs.FS
-	// Usage gives the CPU time used and the peak memory of this process; nil =
+	// Usage returns the CPU time used and the peak memory of this process; nil =
 	// unknown.
 	Usage func() (cpu time.Duration, peakBytes int64)
 	Log   *slog.Logger // nil = none
@@ -55,10 +55,9 @@ type Options struct {
 
 // Database is the container that runs the database of this run.
 type Database interface {
-	// State says how it is.
+	// State returns the state of the container.
 	State(ctx context.Context) (runfile.DatabaseState, error)
-	// Restart asks for another start of the instance, whose end State tells: it is ready with a
-	// higher generation.
+	// Restart requests another start of the instance. When it is done, State returns ready with a higher generation.
 	Restart(ctx context.Context) error
 }
 
@@ -77,8 +76,8 @@ type runner struct {
 	password string // of the schemas
 }
 
-// Run makes the run. It always returns a Load, which describes a failure. The error is that of the
-// Sink when it could not store the measurements.
+// Run makes the run. It always returns a Load, which describes a failure. The error is that of a Sink that could not
+// store the measurements.
 func Run(ctx context.Context, o Options) (*runfile.Load, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -100,7 +99,7 @@ func Run(ctx context.Context, o Options) (*runfile.Load, error) {
 	return r.load, err
 }
 
-// checkPlan refuses what only this engine can detect, and what Validate refuses.
+// checkPlan refuses plans that Validate refuses, and plans that only this engine can recognize as wrong.
 func checkPlan(p *runfile.Plan) error {
 	refuse := func(format string, args ...any) error {
 		return oracle.Failf(runfile.FailureInvalidPlan, format, args...)
@@ -181,7 +180,7 @@ func (r *runner) Measure(ctx context.Context, index int32, l course.Level) (cour
 	}
 }
 
-// Verify implements course.Engine. The sessions have checked what they read.
+// Verify implements course.Engine. The sessions already check what they read.
 func (r *runner) Verify(context.Context) error { return nil }
 
 // Clean implements course.Engine.
@@ -205,9 +204,8 @@ func (r *runner) Clean(ctx context.Context) error {
 	return err
 }
 
-// Failure implements course.Engine. It prefers what the container of the database
-// reports about itself: that it died explains a lost connection, and not the
-// other way round.
+// Failure implements course.Engine. It prefers the failure that the database
+// container reports: the container's end explains a lost connection.
 func (r *runner) Failure(ctx context.Context, err error) *runfile.Failure {
 	f := course.FailureOf(ctx, err, oracle.CodeOf)
 	if f == nil || ctx.Err() != nil || r.opt.Database == nil {

@@ -12,10 +12,11 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// calibrateTablespace makes a database of our own as large as the plan wants for a calibration.
+// calibrateTablespace is the name of the tablespace that enlarges a database of our own to the size that the plan
+// wants for a calibration.
 const calibrateTablespace = "NFSBENCH_CALIBRATE"
 
-// makeTablespace makes the tablespace in the root, anew if a run that was killed has left one.
+// makeTablespace creates the tablespace in the root, and first drops one that a killed run has left.
 func (r *runner) makeTablespace(ctx context.Context) error {
 	if r.plan.Database.TablespaceBytes == 0 {
 		return nil

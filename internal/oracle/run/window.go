@@ -23,25 +23,25 @@ const (
 	writeBytes    = "physical write total bytes"
 )
 
-// observer looks at the database every second in a goroutine of its own. What it
-// saw waits until the run takes it.
+// observer samples the database every second in a goroutine of its own. It
+// keeps the samples until the run collects them.
 type observer struct {
 	r      *runner
 	span   string
 	index  int32
-	watch  *oracle.Watch // nil = Direct NFS is not looked at
-	phases bool          // of CALIBRATE_IO are looked for
+	watch  *oracle.Watch // nil = do not watch Direct NFS
+	phases bool          // look for the phases of CALIBRATE_IO
 	stop   context.CancelFunc
 	done   chan struct{}
-	before map[string]int64         // counters of all instances; nil = not known
-	states []oracle.CalibrationLook // with phases; of the goroutine until done
+	before map[string]int64         // counters of all instances; nil = unknown
+	states []oracle.CalibrationLook // with phases; belongs to the goroutine until done is closed
 
 	mu      sync.Mutex
 	seen    []runfile.LoadSample
-	trouble error // the first that it could not look
+	trouble error // the first failed look
 }
 
-// observe begins to look, in a window with a Watch. Call end when the span ends.
+// observe starts an observer, in a window with a Watch. Call end when the span ends.
 func (r *runner) observe(ctx context.Context, span string, index int32, watch *oracle.Watch) *observer {
 	ctx, cancel := context.WithCancel(ctx)
 	o := &observer{
@@ -77,7 +77,7 @@ func (o *observer) run(ctx context.Context) {
 	}
 }
 
-// read reads the few counters of every second; nil where it cannot.
+// read returns the few counters of every second; nil on an error.
 func (o *observer) read(ctx context.Context) map[string]int64 {
 	counters := map[string]int64{}
 	err := oracle.Rows(ctx, o.r.adminDB, sqltext.Text("slob_sample"), nil, func(rows *sql.Rows) error {
@@ -116,7 +116,7 @@ func (o *observer) note(ctx context.Context, err error) {
 	}
 }
 
-// add keeps what was counted since the look before.
+// add records the counts since the previous look.
 func (o *observer) add(at time.Time, now map[string]int64) {
 	since := func(name string) int64 { return now[name] - o.before[name] }
 	s := runfile.LoadSample{Time: at, Span: o.span, Repetition: o.index}
@@ -129,7 +129,7 @@ func (o *observer) add(at time.Time, now map[string]int64) {
 	o.seen = append(o.seen, s)
 }
 
-// collect moves what was seen into the load. It is for the goroutine of the run.
+// collect moves the samples into the load. Only the goroutine of the run may call it.
 func (o *observer) collect() {
 	o.mu.Lock()
 	seen := o.seen
@@ -140,8 +140,8 @@ func (o *observer) collect() {
 	}
 }
 
-// end stops looking, and says whether something could not be seen: the run goes
-// on without, and what is missing is missed by the judgement.
+// end stops the observer, and logs whether something could not be observed: the
+// run continues, and package judge reports what is missing.
 func (o *observer) end() {
 	o.stop()
 	<-o.done
@@ -159,12 +159,12 @@ type window struct {
 	watch  *oracle.Watch
 	before *oracle.Snapshot
 	cpu    time.Duration
-	first  int // of its samples in r.load.Samples
+	first  int // its first sample in r.load.Samples
 }
 
 // measure takes a window around load, which returns when the window is over. It
-// leaves in the Load what was measured, however it ends. finish adds what is
-// particular to a workload.
+// records the measurements in the Load, even after an error. The function
+// finish adds the numbers of a workload.
 func (r *runner) measure(ctx context.Context, index int32, step runfile.Step, load func(context.Context) error,
 	finish func(*runfile.Repetition),
 ) error {
@@ -184,7 +184,7 @@ func (r *runner) measure(ctx context.Context, index int32, step runfile.Step, lo
 	r.load.Repetitions = append(r.load.Repetitions,
 		runfile.Repetition{Index: index, Start: before.At, End: before.At, Step: &step})
 	o := r.observe(ctx, runfile.SpanMeasure, index, watch)
-	err = r.course.During(ctx, func() { // every second: a loader that is killed leaves this much
+	err = r.course.During(ctx, func() { // saved every second: a killed loader leaves this much
 		o.collect()
 		rep := &r.load.Repetitions[w.at]
 		rep.End = r.opt.Now()
@@ -196,7 +196,7 @@ func (r *runner) measure(ctx context.Context, index int32, step runfile.Step, lo
 		view.Phases = oracle.Phases(o.states)
 	}
 	finish(&r.load.Repetitions[w.at])
-	// What was measured is safe before anything else is done.
+	// Save the measurements before anything else.
 	r.course.Save()
 	return errors.Join(err, end)
 }
@@ -217,8 +217,8 @@ func (w *window) sumSamples(rep *runfile.Repetition) {
 	}
 }
 
-// end takes the second snapshot, with a little time of its own where the run was
-// stopped.
+// end takes the second snapshot. If the run was stopped, it uses a short time
+// of its own.
 func (w *window) end(ctx context.Context, failed error) error {
 	r := w.r
 	if failed != nil {
@@ -252,9 +252,8 @@ func (w *window) end(ctx context.Context, failed error) error {
 	return nil
 }
 
-// putOps takes the requests and bytes that the instances counted, and of the reads those of our sessions. Where one of
-// them did not live through the window there is no such sum, and the samples
-// must do.
+// putOps records the requests and bytes that the instances counted, and for reads those of our sessions. If an
+// instance did not run through the window there is no such sum, and the samples are used.
 func (w *window) putOps(rep *runfile.Repetition) {
 	s := rep.Oracle.Statistics
 	reads, known := s[readRequests]
@@ -271,9 +270,8 @@ func (w *window) putOps(rep *runfile.Repetition) {
 	}
 }
 
-// putLatency takes for the latencies of random reads those of the wait that is one
-// read. What scans wait for is not: their reads are asynchronous, and the wait is
-// only for what is not there yet.
+// putLatency records the waits for single reads as the latencies of random reads. The waits of scans are unsuitable:
+// their reads are asynchronous, and a wait covers only the rest of a read.
 func (r *runner) putLatency(rep *runfile.Repetition) {
 	if r.plan.Workload.SLOB.Access != bench.SLOBRandomRead || rep.Oracle == nil || rep.Read == nil {
 		return

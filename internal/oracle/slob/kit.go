@@ -14,24 +14,23 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// kitOwner is the schema that setup.sh drops and makes first. A marker in it therefore describes
-// what the last setup.sh has loaded.
+// kitOwner is the schema that setup.sh drops and creates first. A marker in it therefore describes the data of the
+// last setup.sh.
 const kitOwner, kindKit = "USER1", "Kit"
 
-// KitSchemas are those that setup.sh of a SLOB kit makes: USER1 and so on, each with a
-// table CF1. It drops all users of such names first.
+// KitSchemas holds the schemas of a SLOB kit: USER1 and so on, each with a table CF1. setup.sh first drops all users
+// with such names.
 type KitSchemas struct {
 	schemas   *Schemas // for the tablespace and the marker
 	missing   int32
-	marked    bool     // there is a marker
-	complete  bool     // and it says that all was loaded, with these sizes
-	foreign   string   // a user that setup.sh would drop, and that no kit has made
+	marked    bool     // a marker exists
+	complete  bool     // all was loaded, with these sizes, according to the marker
+	foreign   string   // a user that setup.sh would drop, but that no kit created
 	statspack bool     // is installed
 	places    []string // tablespaces of the tables CF1
 }
 
-// FindKit looks for the schemas of a kit, and for the tablespace. The sizes of spec are those
-// of its slob.conf.
+// FindKit looks for the schemas of a kit, and for the tablespace. The sizes in spec come from the kit's slob.conf.
 func FindKit(ctx context.Context, db *sql.DB, spec Spec) (*KitSchemas, error) {
 	scan := max(1, spec.SLOB.ScanTableSize.Value()/max(1, spec.BlockBytes)) // rows of CF2
 	k := &KitSchemas{
@@ -45,12 +44,12 @@ func FindKit(ctx context.Context, db *sql.DB, spec Spec) (*KitSchemas, error) {
 		if err := rows.Scan(&name, &owned, &loaded, &marked, &tablespace); err != nil {
 			return err
 		}
-		number, _ := strconv.ParseInt(strings.TrimPrefix(name, "USER"), 10, 32) // 0 where it is none
+		number, _ := strconv.ParseInt(strings.TrimPrefix(name, "USER"), 10, 32) // 0 if it is no number
 		k.marked = k.marked || name == kitOwner && marked > 0
 		switch {
 		case name == "PERFSTAT":
 			k.statspack = true
-		case number == 0: // another name, or that of the kit's own user
+		case number == 0: // another name, or the kit's own user
 		case loaded == 0 && owned > 0 && marked == 0:
 			k.foreign = name
 		case loaded > 0 && number <= int64(spec.SLOB.Schemas):
@@ -74,15 +73,14 @@ func FindKit(ctx context.Context, db *sql.DB, spec Spec) (*KitSchemas, error) {
 	return k, err
 }
 
-// Missing says that not all of the tables CF1 are there.
+// Missing reports whether a table CF1 is missing.
 func (k *KitSchemas) Missing() bool { return k.missing > 0 }
 
-// Loaded says that all are there, with the sizes of today. setup.sh makes a table CF1 long
-// before it has loaded it.
+// Loaded reports whether all tables exist with the current sizes. setup.sh creates a table CF1 long before it has
+// loaded it, so the marker is required too.
 func (k *KitSchemas) Loaded() bool { return !k.Missing() && k.complete }
 
-// CheckPlace makes sure that the tables of a kit that others have loaded will be read from
-// the storage under test.
+// CheckPlace checks that the tables of a kit that others loaded are on the storage under test.
 func (k *KitSchemas) CheckPlace(ctx context.Context) error {
 	if k.Missing() {
 		return oracle.Failf(runfile.FailureInvalidPlan, "not all of the schemas USER1 to USER%d have the table CF1 in the "+
@@ -102,7 +100,7 @@ func (k *KitSchemas) CheckPlace(ctx context.Context) error {
 	return nil
 }
 
-// CheckReport fails where runit.sh cannot take its snapshots: no image of Oracle has Statspack.
+// CheckReport fails if runit.sh cannot take its snapshots: no image of Oracle has Statspack.
 func (k *KitSchemas) CheckReport() error {
 	if k.statspack || k.schemas.spec.SLOB.AWR == bench.Enabled {
 		return nil
@@ -112,9 +110,8 @@ func (k *KitSchemas) CheckReport() error {
 		"Statspack there with spcreate.sql")
 }
 
-// Prepare makes the database ready for setup.sh: it makes the tablespace where it is absent,
-// which grows with what is loaded, and takes the marker back. It fails with ForeignFiles where
-// setup.sh would drop a user that no kit has made.
+// Prepare prepares the database for setup.sh: it creates a missing tablespace, which grows with the data, and removes
+// the marker. It fails with ForeignFiles if setup.sh would drop a user that no kit created.
 func (k *KitSchemas) Prepare(ctx context.Context) error {
 	if k.foreign != "" {
 		return oracle.Failf(runfile.FailureForeignFiles, "the database has a user %s with tables, but without CF1, so no "+
@@ -131,8 +128,8 @@ func (k *KitSchemas) Prepare(ctx context.Context) error {
 	return k.schemas.makeTablespace(ctx)
 }
 
-// Mark says for the next run that setup.sh has loaded all. Anew, setup.sh drops the marker
-// with its owner.
+// Mark records for the next run that setup.sh has loaded everything. Another setup.sh drops the marker with its
+// owner.
 func (k *KitSchemas) Mark(ctx context.Context) error {
 	if !k.marked {
 		in := map[string]any{"Schema": kitOwner, "Tablespace": k.schemas.tablespaceName()}

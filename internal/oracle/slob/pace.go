@@ -15,19 +15,19 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// Pace makes an open loop of all sessions: statements are due at a rate, any free session executes
-// the next one, and its latency counts from when it was due. Pace counts what a search for capacity
-// needs from a level. Its methods are safe for concurrent use.
+// Pace runs all sessions as an open loop: statements are due at a rate, any free session executes the next one, and
+// its latency counts from its due time. Pace collects the numbers of a level for a search for capacity. Its methods
+// are safe for concurrent use.
 type Pace struct {
 	now    func() time.Time
 	nap    func(time.Duration) // more exact than a Go timer
-	gap    float64             // mean distance in nanoseconds, less than one at high rates
-	random *rand.Rand          // nil = fixed distances
+	gap    float64             // mean interval in nanoseconds, less than one at high rates
+	random *rand.Rand          // nil = equal intervals
 	bounds []time.Duration
 
 	mu       sync.Mutex
-	base     time.Time     // when the first session was ready; zero before that
-	next     float64       // when the next statement is due, in nanoseconds from base
+	base     time.Time     // the first due time; zero before the first session is ready
+	next     float64       // due time of the next statement, in nanoseconds from base
 	from, to time.Duration // the window; both are endOfTime before Window
 	report   runfile.LevelReport
 	latency  *stats.Histogram // latencies of statements that ended in the window
@@ -84,7 +84,7 @@ func (p *Pace) elapsed() time.Duration {
 	return now.Sub(p.base)
 }
 
-// take returns when the next statement is due, or false when the window is over.
+// take returns the due time of the next statement, or false when the window is over.
 func (p *Pace) take() (due time.Duration, more bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,7 +106,7 @@ func (p *Pace) take() (due time.Duration, more bool) {
 // second returns the second of the window that contains a time.
 func (p *Pace) second(at time.Duration) int { return int((at - p.from) / time.Second) }
 
-// wait returns when a statement is due, or with an error when the load must end.
+// wait waits until a statement is due, or returns an error when the load must end.
 func (p *Pace) wait(ctx context.Context, due time.Duration) error {
 	for {
 		p.mu.Lock()
@@ -149,11 +149,10 @@ func (p *Pace) ended(due time.Duration, whole bool) {
 	}
 }
 
-// Report returns the result of the level after all sessions have ended. Statements that were due in the
-// window and did not end in it are slow if they were due long enough before its end, and count in the latencies
-// with the time from when they were due to its end: without them, a standstill at the end would be missing.
-// Statements that no session took count as if they came at even distances. The window has at most the given
-// number of parts.
+// Report returns the result of the level after all sessions have ended. Statements that were due in the window but
+// did not end in it are slow if they were due long enough before its end. Their latency counts until the end of the
+// window: without them, the latencies would miss a standstill at the end. Statements that no session took count as if
+// they were due at equal intervals. The window has at most the given number of parts.
 func (p *Pace) Report(index int32, parts int) (*runfile.LevelReport, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -188,7 +187,8 @@ func (p *Pace) Report(index int32, parts int) (*runfile.LevelReport, error) {
 	return &out, err
 }
 
-// recordNotTaken records the statements due in the window that no session took, in groups where they are very many.
+// recordNotTaken records the statements that were due in the window but that no session took, in groups if there are
+// very many.
 func (p *Pace) recordNotTaken(to *stats.Histogram) {
 	const most = 100_000 // records
 	first, n := p.before(p.from), p.notTaken(p.from, p.to)
@@ -199,10 +199,10 @@ func (p *Pace) recordNotTaken(to *stats.Histogram) {
 	}
 }
 
-// before counts the statements due before a time that no session took.
+// before counts the statements that were due before a time but that no session took.
 func (p *Pace) before(t time.Duration) float64 { return max(0, math.Ceil((float64(t)-p.next)/p.gap)) }
 
-// notTaken counts the statements due between two times that no session took.
+// notTaken counts the statements that were due between two times but that no session took.
 func (p *Pace) notTaken(from, to time.Duration) int64 {
 	return int64(max(0, p.before(to)-p.before(from)))
 }

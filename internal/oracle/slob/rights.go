@@ -12,26 +12,26 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// loadRights are what an administrator without SYSDBA needs: first to read views, last to make
-// and to drop the tablespace. They are one text, because a privilege alone reads like a statement,
-// and statements belong into sqltext.
+// loadRights lists the rights of an administrator without SYSDBA: first the right to read views, last the rights to
+// create and drop the tablespace. They are one text, because a single privilege looks like a statement, and
+// statements belong into sqltext.
 const loadRights = "SELECT ANY DICTIONARY, CREATE USER, ALTER USER, DROP USER, GRANT ANY PRIVILEGE, " +
 	"CREATE ANY TABLE, ALTER ANY TABLE, DROP ANY TABLE, SELECT ANY TABLE, INSERT ANY TABLE, DELETE ANY TABLE, " +
 	"CREATE ANY INDEX, CREATE TABLESPACE, DROP TABLESPACE"
 
 const viewRights, tablespaceRights = 1, 2 // of loadRights
 
-// ViewRights are what reading the views of a database takes.
+// ViewRights returns the rights needed to read the views of a database.
 func ViewRights() []string { return strings.Split(loadRights, ", ")[:viewRights] }
 
-// LoadRights are what making and loading schemas takes.
+// LoadRights returns the rights needed to create and load schemas.
 func LoadRights() []string {
 	all := strings.Split(loadRights, ", ")
 	return all[:len(all)-tablespaceRights]
 }
 
-// TablespaceRights are needed in addition: to make the tablespace if it does not exist, and to
-// drop it if an earlier run has made it.
+// TablespaceRights returns additional rights: to create the tablespace if it does not exist, and to drop it if an
+// earlier run created it.
 func (s *Schemas) TablespaceRights() []string {
 	rights := strings.Split(loadRights, ", ")[len(LoadRights()):]
 	switch {
@@ -44,7 +44,7 @@ func (s *Schemas) TablespaceRights() []string {
 	}
 }
 
-// CheckRights fails with the GRANT that is missing, before a load has made anything.
+// CheckRights fails with the missing GRANT, before a load creates anything.
 func CheckRights(ctx context.Context, db *sql.DB, needed []string) error {
 	have, err := oracle.Column(ctx, db, "slob_privileges")
 	if err != nil {
@@ -60,10 +60,10 @@ func CheckRights(ctx context.Context, db *sql.DB, needed []string) error {
 	return lacks(strings.Join(missing, ", "))
 }
 
-// CheckAWR fails with the GRANT that taking AWR snapshots lacks. It takes none.
+// CheckAWR fails with the GRANT that AWR snapshots lack. It takes no snapshot.
 func CheckAWR(ctx context.Context, db *sql.DB) error {
 	_, err := db.ExecContext(ctx, sqltext.Text("awr_check"))
-	// PLS-00201 is a package that the user may not see, PLS-00904 one that it may not use.
+	// PLS-00201 reports a package that the user may not see, PLS-00904 one that it may not use.
 	if err != nil && (strings.Contains(err.Error(), "PLS-00201") || strings.Contains(err.Error(), "PLS-00904")) {
 		return lacks("EXECUTE ON SYS.DBMS_WORKLOAD_REPOSITORY")
 	}
@@ -76,13 +76,13 @@ func lacks(rights string) error {
 		"database.external.role to SYSDBA", rights)
 }
 
-// Logging is whether a database makes redo of what is loaded without logging.
+// Logging describes whether a database writes redo for data that is loaded without logging.
 type Logging struct {
-	Forced   string // where redo is forced, such as V$DATABASE; empty = nowhere
+	Forced   string // the source of forced redo, such as V$DATABASE; empty = not forced
 	Archived bool   // redo is archived as well
 }
 
-// Logging asks for it.
+// Logging queries the database for its logging.
 func (s *Schemas) Logging(ctx context.Context) (Logging, error) {
 	var l Logging
 	args := []any{s.tablespaceName()}
@@ -90,7 +90,7 @@ func (s *Schemas) Logging(ctx context.Context) (Logging, error) {
 		var place string
 		var forced, mode sql.NullString
 		err := rows.Scan(&place, &forced, &mode)
-		// Beside YES there are modes that send the blocks to a standby database instead.
+		// Besides YES there are modes that send the blocks to a standby database instead.
 		if forced.String != "" && forced.String != "NO" && l.Forced == "" {
 			l.Forced = place
 		}
@@ -103,8 +103,7 @@ func (s *Schemas) Logging(ctx context.Context) (Logging, error) {
 	return l, nil
 }
 
-// RedoBytes is about how much redo loading writes where it is forced: each block, and the
-// index.
+// RedoBytes estimates the redo of a load where redo is forced: each block, and the index.
 func (s *Schemas) RedoBytes() int64 {
 	missing := s.MissingBytes()
 	return missing + missing/16

@@ -1,15 +1,15 @@
-// Package slob makes schemas of the SLOB model and puts load on them. The model
-// is that of Kevin Closson's SLOB; the code is not.
+// Package slob creates schemas of the SLOB model and runs load on them. The
+// model comes from Kevin Closson's SLOB, but the code does not.
 //
 // Each schema has a table of ranges, NFSBENCH_RANGES, with an index on its key,
 // or a table to scan, NFSBENCH_SCAN, or both: whatever the access needs. A row
 // fills a block, because PCTFREE 99 leaves no room for a second. Neighbouring
-// keys are in blocks far apart: a table is loaded in pieces, piece i of n takes
-// the keys i, i+n, i+2n, ..., and within a piece rows are ordered by a hash of
-// the key. So a statement on WORK_UNIT keys visits as many blocks at random.
+// keys are in distant blocks: a table is loaded in pieces, piece i of n has the
+// keys i, i+n, i+2n, ..., and within a piece rows are ordered by a hash of the
+// key. A statement on WORK_UNIT keys therefore visits as many random blocks.
 //
-// A schema is ours if it has the table NFSBENCH_MARKER, which also says what was
-// loaded completely, for the next run. All others are left alone.
+// A schema is ours if it has the table NFSBENCH_MARKER, which also records
+// completed loads for the next run. The package leaves all other schemas alone.
 package slob
 
 import (
@@ -31,10 +31,10 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Model is the version of the tables; schemas of another are loaded again.
+// Model is the version of the tables. Schemas with another version are loaded again.
 const Model = 1
 
-// pieceRows is how many rows one statement loads: 32 MiB of 8 KiB blocks.
+// pieceRows is the number of rows that one statement loads: 32 MiB of 8 KiB blocks.
 const pieceRows = 4096
 
 // The kinds of lines in a marker.
@@ -44,26 +44,26 @@ const (
 	kindScan   = "Scan"
 )
 
-// Spec says which schemas there must be, with what in them.
+// Spec describes the schemas and their contents.
 type Spec struct {
 	SLOB       bench.SLOBWorkload
-	BlockBytes int64  // db_block_size; the tablespace's own counts where it has another
+	BlockBytes int64  // db_block_size; a tablespace with another block size overrides it
 	Seed       uint64 // of the data
-	Keep       bool   // for the next run
-	// Directory of the datafile of a new tablespace; empty = that of SYSTEM.
+	Keep       bool   // keep the schemas for the next run
+	// Directory is the directory of the datafile of a new tablespace; empty = the directory of SYSTEM.
 	Directory string
-	// Below is where all datafiles of the tablespace must lie; empty = anywhere.
+	// Below is the directory that must contain all datafiles of the tablespace; empty = anywhere.
 	Below string
 }
 
-// SchemaName is that of the schema with this index, from 0.
+// SchemaName returns the name of the schema with this index, from 0.
 func SchemaName(index int) string { return fmt.Sprintf("NFSBENCH%d", index+1) }
 
-// table is what the access needs in each schema.
+// table describes the table that the access needs in each schema.
 type table struct {
 	kind  string
 	name  string
-	bytes int64 // as asked for
+	bytes int64 // requested size
 	rows  int64
 }
 
@@ -76,10 +76,10 @@ func (s Spec) table() table {
 	return t
 }
 
-// piece is what one statement loads.
+// piece holds the keys that one statement loads.
 type piece struct{ first, step, rows int64 }
 
-// pieces cuts a table: together they have every key from 1 to rows once.
+// pieces divides a table into pieces, which together have every key from 1 to rows once.
 func (t table) pieces() []piece {
 	n := (t.rows + pieceRows - 1) / pieceRows
 	out := make([]piece, 0, n)
@@ -89,24 +89,24 @@ func (t table) pieces() []piece {
 	return out
 }
 
-// Schemas are those of one run, in the container database that db is connected
-// to as an administrator. Methods are called one after the other.
+// Schemas holds the schemas of one run, in the container database that db is
+// connected to as an administrator. It is not safe for concurrent use.
 type Schemas struct {
 	db    *sql.DB
 	spec  Spec
 	table table
 
-	tablespace     bool // is there
-	tablespaceMade bool // by us, now or in an earlier run
+	tablespace     bool // exists
+	tablespaceMade bool // by this or an earlier run
 	schemas        []schema
 }
 
-// schema is what was found of one.
+// schema is the state of one schema.
 type schema struct {
 	name   string
 	exists bool
-	stale  bool // of another model or in another tablespace: to be made again
-	loaded bool // has all that is needed
+	stale  bool // of another model or in another tablespace: must be created again
+	loaded bool // complete
 }
 
 // marker is one row of NFSBENCH_MARKER.
@@ -117,11 +117,11 @@ type marker struct {
 	blockBytes       int64
 	obfuscated       int64 // 1 = yes
 	tablespace       string
-	made             int64 // 1 = the tablespace is ours
+	made             int64 // 1 = we created the tablespace
 }
 
-// Find looks for what is there already. It fails with ForeignFiles where a user
-// of our name is not ours, and changes nothing.
+// Find looks for existing schemas. It fails with ForeignFiles if a user with
+// one of our names is not ours, and changes nothing.
 func Find(ctx context.Context, db *sql.DB, spec Spec) (*Schemas, error) {
 	s := &Schemas{db: db, spec: spec}
 	var name string
@@ -161,7 +161,7 @@ func Find(ctx context.Context, db *sql.DB, spec Spec) (*Schemas, error) {
 	return s, nil
 }
 
-// checkPlace makes sure that the tables will be read from the storage under test.
+// checkPlace checks that the tables are on the storage under test.
 func (s *Schemas) checkPlace(ctx context.Context) error {
 	if s.spec.Below == "" {
 		return nil
@@ -179,7 +179,7 @@ func (s *Schemas) checkPlace(ctx context.Context) error {
 	return s.checkFiles(s.tablespaceName(), files, fix)
 }
 
-// checkFiles fails where a datafile of a tablespace is not on the storage under test.
+// checkFiles fails if a datafile of a tablespace is not on the storage under test.
 func (s *Schemas) checkFiles(tablespace string, files []string, fix string) error {
 	for _, f := range files {
 		if !runfile.IsBelow(s.spec.Below, f) {
@@ -191,7 +191,7 @@ func (s *Schemas) checkFiles(tablespace string, files []string, fix string) erro
 	return nil
 }
 
-// files are the datafiles of a tablespace.
+// files returns the datafiles of a tablespace.
 func (s *Schemas) files(ctx context.Context, tablespace string) ([]string, error) {
 	files, err := oracle.Column(ctx, s.db, "slob_tablespace_files", tablespace)
 	if err != nil {
@@ -202,7 +202,7 @@ func (s *Schemas) files(ctx context.Context, tablespace string) ([]string, error
 
 func (s *Schemas) tablespaceName() string { return strings.ToUpper(s.spec.SLOB.Tablespace) }
 
-// users lists those whose name begins like ours, and whether they are marked.
+// users lists the users whose names begin like ours, and whether they have a marker.
 func (s *Schemas) users(ctx context.Context) (map[string]bool, error) {
 	users := map[string]bool{}
 	err := oracle.Rows(ctx, s.db, sqltext.Text("slob_schemas"), nil, func(rows *sql.Rows) error {
@@ -218,13 +218,13 @@ func (s *Schemas) users(ctx context.Context) (map[string]bool, error) {
 	return users, nil
 }
 
-// readMarker finds out what a schema of ours has.
+// readMarker reads the marker of one of our schemas.
 func (s *Schemas) readMarker(ctx context.Context, one *schema) error {
 	text, err := sqltext.Render("slob_marker_read", map[string]any{"Schema": one.name})
 	if err != nil {
 		return err
 	}
-	one.stale = true // until its own line says otherwise
+	one.stale = true // until a line of the marker says otherwise
 	err = oracle.Rows(ctx, s.db, text, nil, func(rows *sql.Rows) error {
 		var m marker
 		if err := rows.Scan(&m.kind, &m.model, &m.scaleBytes, &m.rows, &m.blockBytes, &m.obfuscated, &m.tablespace,
@@ -255,10 +255,10 @@ func (s *Schemas) markerOf(t table, made bool) marker {
 	}
 }
 
-// Rows is how many rows the table of each schema has: its keys are 1 to Rows.
+// Rows returns the number of rows in the table of each schema. The keys are 1 to Rows.
 func (s *Schemas) Rows() int64 { return s.table.rows }
 
-// MissingBytes is how much has to be loaded.
+// MissingBytes returns the number of bytes to load.
 func (s *Schemas) MissingBytes() int64 {
 	var sum int64
 	for _, one := range s.schemas {
@@ -269,7 +269,7 @@ func (s *Schemas) MissingBytes() int64 {
 	return sum
 }
 
-// one reads the first row, if there is one.
+// one scans the first row, if there is one.
 func (s *Schemas) one(ctx context.Context, name string, args []any, into ...any) (found bool, err error) {
 	err = oracle.Rows(ctx, s.db, sqltext.Text(name), args, func(rows *sql.Rows) error {
 		if found {
@@ -281,7 +281,7 @@ func (s *Schemas) one(ctx context.Context, name string, args []any, into ...any)
 	return found, err
 }
 
-// run executes a text with its places filled in.
+// run fills the places of a text and executes it.
 func (s *Schemas) run(ctx context.Context, name string, values map[string]any, args ...any) error {
 	return oracle.Exec(ctx, s.db, name, values, args...)
 }
@@ -291,16 +291,15 @@ const (
 	dropPause = time.Second
 )
 
-// Load makes what is missing: tablespace, users, tables. Every schema gets the
-// password, those that were there too. done is called with how many bytes were loaded,
-// from several goroutines.
+// Load creates missing tablespaces, users and tables. All schemas get the password, existing ones too. Several
+// goroutines call done, with the number of loaded bytes.
 func (s *Schemas) Load(ctx context.Context, password string, done func(bytes int64)) error {
 	if !s.tablespace {
 		if err := s.makeTablespace(ctx); err != nil {
 			return err
 		}
 	}
-	made := s.tablespaceMade // does not change below
+	made := s.tablespaceMade // constant from here on
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(int(max(1, s.spec.SLOB.LoadParallelDegree)))
 	for i := range s.schemas {
@@ -310,7 +309,7 @@ func (s *Schemas) Load(ctx context.Context, password string, done func(bytes int
 	return g.Wait()
 }
 
-// makeTablespace makes it large enough for all, beside the database's own files.
+// makeTablespace creates a tablespace that is large enough for all schemas, beside the database's own files.
 func (s *Schemas) makeTablespace(ctx context.Context) error {
 	file, err := s.newFile(ctx)
 	if err != nil {
@@ -329,11 +328,11 @@ func (s *Schemas) makeTablespace(ctx context.Context) error {
 	return nil
 }
 
-// tablespaceMebi adds to the data a sixteenth for index and bitmaps, and what
-// the smallest tablespace needs.
+// tablespaceMebi returns the size of the tablespace in mebibytes: the data, a
+// sixteenth for index and bitmaps, and the minimum of a tablespace.
 func tablespaceMebi(data int64) int64 { return (data+data/16)>>20 + 64 }
 
-// newFile names the datafile of a tablespace that is to be made.
+// newFile returns the name of the datafile for a new tablespace.
 func (s *Schemas) newFile(ctx context.Context) (string, error) {
 	if s.spec.Directory != "" {
 		return fileBeside(s.spec.Directory+"/", s.tablespaceName()), nil
@@ -348,8 +347,8 @@ func (s *Schemas) newFile(ctx context.Context) (string, error) {
 	return fileBeside(system[0], s.tablespaceName()), nil
 }
 
-// fileBeside names a datafile in the directory of another, or the disk group of
-// one in ASM, which names its files itself.
+// fileBeside returns the name of a datafile in the directory of another one. In
+// ASM, which names its files itself, it returns the disk group.
 func fileBeside(system, tablespace string) string {
 	if strings.HasPrefix(system, "+") {
 		group, _, _ := strings.Cut(system, "/")
@@ -385,10 +384,9 @@ func (s *Schemas) loadSchema(ctx context.Context, one *schema, password string, 
 	return nil
 }
 
-// makeSchema makes a user with no more rights than it needs. An empty marker says
-// that the user is ours; its first line says that the user is complete and is written
-// last, because the failure of another schema can cancel this one between any two
-// statements. The next run makes a user without that line again.
+// makeSchema creates a user with the minimum of rights. An empty marker says that the user is ours. The first line of
+// the marker says that the user is complete. It is written last, because the failure of another schema can cancel
+// this one between any two statements. The next run creates a user without that line again.
 func (s *Schemas) makeSchema(ctx context.Context, one *schema, password string, made bool) error {
 	in := map[string]any{"Schema": one.name, "Tablespace": s.tablespaceName()}
 	create := map[string]any{"Schema": one.name, "Tablespace": s.tablespaceName(), "Password": sqltext.Password(password)}
@@ -396,7 +394,7 @@ func (s *Schemas) makeSchema(ctx context.Context, one *schema, password string, 
 		return err
 	}
 	if err := s.run(ctx, "slob_marker_create", in); err != nil {
-		// Without its marker nobody would know again that it is ours.
+		// Without its marker nothing would identify the schema as ours.
 		_ = s.run(context.WithoutCancel(ctx), "slob_schema_drop", map[string]any{"Schema": one.name})
 		return err
 	}
@@ -419,7 +417,7 @@ func number(b bool) int64 {
 	return 0
 }
 
-// loadTable makes the table anew and marks it when it is complete.
+// loadTable creates the table again, loads it and marks it as complete.
 func (s *Schemas) loadTable(ctx context.Context, schema string, made bool, done func(int64)) error {
 	in := map[string]any{"Schema": schema, "Table": s.table.name}
 	for _, step := range []func() error{
@@ -429,7 +427,8 @@ func (s *Schemas) loadTable(ctx context.Context, schema string, made bool, done 
 			return s.run(ctx, "slob_table_create",
 				map[string]any{"Schema": schema, "Table": s.table.name, "Tablespace": s.tablespaceName()})
 		},
-		// One row is the most that a block may hold: the fullest block holds one while this is said.
+		// Limit a block to one row: MINIMIZE RECORDS_PER_BLOCK takes the number from the fullest block, which then has one
+		// row.
 		func() error { return s.loadPiece(ctx, in, piece{first: 1, step: 1, rows: 1}) },
 		func() error { return s.run(ctx, "slob_table_minimize", in) },
 		func() error { return s.run(ctx, "slob_table_empty", in) },
@@ -456,7 +455,7 @@ func (s *Schemas) loadTable(ctx context.Context, schema string, made bool, done 
 	return s.mark(ctx, schema, s.markerOf(s.table, made))
 }
 
-// dropTable removes what an earlier load left unfinished, or of another size.
+// dropTable removes a table that an earlier load left incomplete, or with another size.
 func (s *Schemas) dropTable(ctx context.Context, schema string) error {
 	tables, err := oracle.Column(ctx, s.db, "slob_tables", schema)
 	isOurs := func(name string) bool { return strings.EqualFold(name, s.table.name) }
@@ -471,12 +470,12 @@ func (s *Schemas) loadPiece(ctx context.Context, in map[string]any, p piece) err
 	if s.spec.SLOB.ObfuscateColumns != bench.Disabled {
 		name = "slob_load_obfuscated"
 	}
-	seed := int64(s.spec.Seed & 0xffffffff) // ORA_HASH takes no more
+	seed := int64(s.spec.Seed & 0xffffffff) // the maximum of ORA_HASH
 	return s.run(ctx, name, in, p.first, p.step, seed, p.rows)
 }
 
-// checkBlocks makes sure that there are as many blocks as rows: else the load
-// would read less than it seems.
+// checkBlocks checks that the table has as many blocks as rows: with fewer
+// blocks the load would read less than it reports.
 func (s *Schemas) checkBlocks(ctx context.Context, schema string) error {
 	var bytes, blocks int64
 	found, err := s.one(ctx, "slob_segment", []any{schema, strings.ToUpper(s.table.name)}, &bytes, &blocks)
@@ -490,9 +489,8 @@ func (s *Schemas) checkBlocks(ctx context.Context, schema string) error {
 	return nil
 }
 
-// Drop removes the schemas that are ours, and the tablespace if we made it and
-// nothing else is in it. The sessions of the load must have ended. The pool may be another one than that
-// of Find, as after a restart of the instance.
+// Drop removes the schemas that are ours, and the tablespace if we made it and nothing else is in it. The sessions of
+// the load must have ended. The pool may differ from that of Find, for instance after a restart of the instance.
 func (s *Schemas) Drop(ctx context.Context, db *sql.DB) error {
 	s.db = db
 	users, err := s.users(ctx)
@@ -520,8 +518,8 @@ func (s *Schemas) Drop(ctx context.Context, db *sql.DB) error {
 	return s.dropTablespace(ctx)
 }
 
-// dropSchema tries for a while: a session whose connection was closed lives on
-// in the database for a moment.
+// dropSchema retries for a while: a session outlives its closed connection in
+// the database for a moment.
 func (s *Schemas) dropSchema(ctx context.Context, name string) error {
 	for try := 1; ; try++ {
 		err := s.run(ctx, "slob_schema_drop", map[string]any{"Schema": name})

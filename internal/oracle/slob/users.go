@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	// logins is how many sessions log in at the same time: a listener refuses a
-	// storm of them.
+	// logins bounds the concurrent logins of sessions: a listener refuses too many
+	// at once.
 	logins      = 8
 	columnBytes = 128
 )
 
-// Options define who puts load on which schemas.
+// Options configures the sessions and their load.
 type Options struct {
 	Open     oracle.Opener
-	Connects []string // in turns: services of RAC instances
+	Connects []string // used in turn: services of RAC instances
 	Password string   // of every schema
 	SLOB     bench.SLOBWorkload
 	Rows     int64 // of the table of each schema
@@ -40,16 +40,16 @@ type Options struct {
 type Users struct {
 	pools    map[place]*sql.DB
 	sessions []*session
-	// NotDirect says why scans may not read past the buffer cache; nil = they do.
+	// NotDirect is the reason why scans may not bypass the buffer cache; nil = they do.
 	NotDirect error
 }
 
-// place is where a session goes.
+// place is the schema and service of a session.
 type place struct{ schema, connect string }
 
-// placeOf spreads users over schemas, and schemas over services in turns, so
-// that one schema is worked on in one instance; with a single schema the users
-// go in turns.
+// placeOf distributes users over schemas, and schemas over services in turn, so
+// that one instance does all work on a schema. With a single schema it
+// distributes the users over services.
 func (o Options) placeOf(user int) place {
 	schemas := int(max(1, o.SLOB.Schemas))
 	schema := user % schemas
@@ -60,7 +60,7 @@ func (o Options) placeOf(user int) place {
 	return place{SchemaName(schema), o.Connects[turn%len(o.Connects)]}
 }
 
-// Connect logs all users in. Close them in any case.
+// Connect logs all users in. Close the Users in any case.
 func Connect(ctx context.Context, o Options) (*Users, error) {
 	u := &Users{pools: map[place]*sql.DB{}, sessions: make([]*session, o.Users)}
 	counts := map[place]int{}
@@ -96,8 +96,8 @@ func Connect(ctx context.Context, o Options) (*Users, error) {
 	return u, nil
 }
 
-// Run lets all work until ctx is done, or each has executed the statements of WorkLoop,
-// and returns when all have stopped. An error of one stops the others.
+// Run lets all sessions work until ctx is done, or until each has executed the statements of WorkLoop, and returns
+// when all have stopped. An error of one session stops the others.
 func (u *Users) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, s := range u.sessions {
@@ -106,7 +106,7 @@ func (u *Users) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// Close logs all out; not during Run.
+// Close logs all sessions out. Do not call it during Run.
 func (u *Users) Close() {
 	for _, s := range u.sessions {
 		if s != nil {
@@ -118,7 +118,7 @@ func (u *Users) Close() {
 	}
 }
 
-// session is one user at work.
+// session is one user.
 type session struct {
 	name      string
 	slob      bench.SLOBWorkload
@@ -168,9 +168,9 @@ func (s *session) open(ctx context.Context, db *sql.DB) (err error) {
 	return err
 }
 
-// readDirectly makes scans read past the buffer cache. The value "always" is not
-// documented, "true" is older; without either Oracle decides by the table's size,
-// and what it did is seen in what it counts.
+// readDirectly makes scans bypass the buffer cache. The value "always" is
+// undocumented, "true" is older. If the database refuses both, Oracle decides
+// by the size of the table, and its counters show the decision.
 func (s *session) readDirectly(ctx context.Context) {
 	for _, name := range []string{"slob_direct_read_always", "slob_direct_read_true"} {
 		if _, err := s.conn.ExecContext(ctx, sqltext.Text(name)); err != nil {
@@ -182,8 +182,8 @@ func (s *session) readDirectly(ctx context.Context) {
 	}
 }
 
-// work runs statements until ctx is done or its fixed work is. An interrupted last
-// statement is not an error.
+// work runs statements until ctx is done or the fixed work is finished. An interrupted last statement is not an
+// error.
 func (s *session) work(ctx context.Context) error {
 	if s.pace != nil {
 		return s.keepPace(ctx)
@@ -246,8 +246,8 @@ func (s *session) statement(ctx context.Context) error {
 	return err
 }
 
-// count reads, and checks that it read what it should: a table with fewer rows
-// would give better numbers.
+// count reads, and checks the number of rows: a table with fewer rows would
+// give better numbers.
 func (s *session) count(ctx context.Context, want int64, args ...any) error {
 	var found int64
 	if err := s.read.QueryRowContext(ctx, args...).Scan(&found); err != nil {
@@ -260,7 +260,7 @@ func (s *session) count(ctx context.Context, want int64, args ...any) error {
 	return nil
 }
 
-// text is the new value of an updated column.
+// text returns the new value of an updated column.
 func (s *session) text() string {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789abcdefghijklmnopqrstuvwxyz+/"
 	out := make([]byte, columnBytes)

@@ -6,14 +6,14 @@ import (
 	"io/fs"
 )
 
-// CheckKit finds out whether a kit of SLOB can be run with so many services of the database.
+// CheckKit checks whether a SLOB kit can run with this number of database services.
 func CheckKit(kit fs.FS, services int) error {
 	for _, name := range []string{"runit.sh", "slob.conf"} {
 		if _, err := fs.Stat(kit, name); err != nil {
 			return fmt.Errorf("workload.slob.kit.directory must hold %s: %w", name, err)
 		}
 	}
-	for _, name := range []string{"mywait", "trigger"} { // by which runit.sh lets all sessions begin at once
+	for _, name := range []string{"mywait", "trigger"} { // runit.sh starts all sessions together with them
 		info, err := fs.Stat(kit, name)
 		if err == nil && (!info.Mode().IsRegular() || info.Mode()&0o111 == 0) {
 			err = errors.New("it is no program that can be run")

@@ -13,8 +13,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// reader goes through a shell script and notes what it certainly sets. Whatever else may set a
-// name makes the name unread.
+// reader reads a shell script and records assignments that certainly take effect. Anything else that may set a name
+// makes the name unread.
 type reader struct {
 	conf *Conf
 	text string
@@ -24,10 +24,10 @@ type reader struct {
 	inFunction bool
 }
 
-// note is a line of a guide that is no shell, such as <change the next line>.
+// note matches a line of a guide that is not shell, such as <change the next line>.
 var note = regexp.MustCompile(`(?m)^[ \t]*<[^<>\n]*>[ \t]*$`)
 
-// read goes through the whole script.
+// read reads the whole script.
 func (r *reader) read() {
 	for _, at := range note.FindAllStringIndex(r.text, -1) {
 		n := 1 + strings.Count(r.text[:at[0]], "\n")
@@ -36,7 +36,7 @@ func (r *reader) read() {
 	}
 	r.text = note.ReplaceAllString(r.text, "")
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(r.text), "")
-	if err != nil { // what the shell makes of the rest depends on the shell
+	if err != nil { // shells differ in how they handle the rest
 		r.conf.broken = lineOfError(err)
 		r.forget(r.conf.broken)
 		return
@@ -56,10 +56,10 @@ func lineOfError(err error) int {
 	return 1
 }
 
-// line is that of a position; the parser counts from 1.
+// line returns the line of a position. The parser counts from 1.
 func line(p syntax.Pos) int { return max(1, int(p.Line())) } //nolint:gosec // of a file of maxBytes
 
-// forget notes that this line may set any name.
+// forget records that this line may set any name.
 func (r *reader) forget(line int) {
 	clear(r.conf.values)
 	clear(r.conf.unread)
@@ -67,7 +67,7 @@ func (r *reader) forget(line int) {
 	r.skip(line)
 }
 
-// unread notes that this line may set the name, to what is not known.
+// unread records that this line may set the name to an unknown value.
 func (r *reader) unread(name string, line int) {
 	delete(r.conf.values, name)
 	r.conf.unread[name] = line
@@ -80,7 +80,7 @@ func (r *reader) skip(line int) {
 	}
 }
 
-// mention notes the parameters that stand in a text, which is not read from this line on.
+// mention records the parameters in a text. The reader does not read the text from this line on.
 func (r *reader) mention(text string, line int) {
 	for _, at := range identifier.FindAllStringIndex(text, -1) {
 		if name := strings.ToUpper(text[at[0]:at[1]]); r.known[name] {
@@ -91,8 +91,7 @@ func (r *reader) mention(text string, line int) {
 
 var identifier = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 
-// statement reads a command. It is certain where the command is executed in any case, and by
-// this shell.
+// statement reads a command. The command is certain if this shell executes it unconditionally.
 func (r *reader) statement(s *syntax.Stmt, certain bool) {
 	certain = certain && r.conf.ends == 0 && !s.Background && !s.Coprocess && len(s.Redirs) == 0
 	switch c := s.Cmd.(type) {
@@ -108,7 +107,7 @@ func (r *reader) statement(s *syntax.Stmt, certain bool) {
 			return
 		}
 	case *syntax.DeclClause:
-		if certain && c.Variant.Value != "local" { // which fails outside of functions
+		if certain && c.Variant.Value != "local" { // local fails outside of functions
 			r.declare(c)
 			return
 		}
@@ -125,8 +124,8 @@ func (r *reader) assignAll(all []*syntax.Assign) {
 	}
 }
 
-// assign reads an assignment that the shell executes in any case. With one of the characters of
-// patterns the value is not known.
+// assign reads an assignment that the shell executes unconditionally. A value with one of the characters of patterns
+// is unknown.
 func (r *reader) assign(a *syntax.Assign, patterns string) {
 	value, plain := literal(a.Value)
 	plain = plain && !a.Append && a.Index == nil && a.Array == nil && !strings.ContainsAny(value, patterns)
@@ -141,10 +140,10 @@ func (r *reader) assign(a *syntax.Assign, patterns string) {
 	r.conf.values[a.Name.Value] = value
 }
 
-// escaped is a character behind a backslash.
+// escaped matches a character behind a backslash.
 var escaped = regexp.MustCompile(`(?s)\\(.)`)
 
-// literal is the value of a word in which the shell computes nothing, and which can be shown. No
+// literal returns the value of a word without expansions. It is not plain if it has unprintable characters. A nil
 // word is empty.
 func literal(w *syntax.Word) (value string, plain bool) {
 	if w == nil {
@@ -168,7 +167,7 @@ func literal(w *syntax.Word) (value string, plain bool) {
 	return value, !strings.ContainsFunc(value, unprintable)
 }
 
-// computed says whether the value of a part of a word depends on more than the part.
+// computed reports whether the value of a part of a word depends on more than its text.
 func computed(p syntax.WordPart) bool {
 	switch p := p.(type) {
 	case *syntax.Lit:
@@ -181,7 +180,7 @@ func computed(p syntax.WordPart) bool {
 	return true
 }
 
-// declare reads export NAME=VALUE and its like, of which a shell takes patterns for those of files.
+// declare reads export NAME=VALUE and similar commands. Some shells expand file name patterns in their values.
 func (r *reader) declare(c *syntax.DeclClause) {
 	r.arguments(c)
 	fix, changes := c.Variant.Value == "readonly", false
@@ -212,7 +211,7 @@ func (r *reader) declare(c *syntax.DeclClause) {
 	}
 }
 
-// arguments notes what the words of a declaration may set that are no assignments.
+// arguments records names that the words of a declaration other than assignments may set.
 func (r *reader) arguments(c *syntax.DeclClause) {
 	for _, a := range c.Args {
 		if a.Name == nil {
@@ -221,8 +220,9 @@ func (r *reader) arguments(c *syntax.DeclClause) {
 	}
 }
 
-// argument notes what a word of a command that sets names may set: any, if the shell computes the word. With -n a name
-// stands for another one, which any line below may set by it; a computed word may be -n, or -r with any name.
+// argument records the names that a word of a command that sets names may set: any name, if the shell computes the
+// word. With -n a name becomes a reference to another name, which any later line may set through it. A computed word
+// may be -n, or -r with any name.
 func (r *reader) argument(command string, w *syntax.Word) {
 	declares := slices.Contains([]string{"declare", "typeset", "readonly", "local"}, command)
 	text, plain := literal(w)
@@ -239,9 +239,9 @@ func (r *reader) argument(command string, w *syntax.Word) {
 	}
 }
 
-// mayRun notes what a piece of the script may set where the shell executes it.
+// mayRun records the names that a piece of the script may set if the shell executes it.
 func (r *reader) mayRun(piece syntax.Node) {
-	var param *syntax.Lit // of an expansion, which sets nothing
+	var param *syntax.Lit // of an expansion; it sets nothing
 	syntax.Walk(piece, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Assign:
@@ -282,7 +282,7 @@ func (r *reader) mayRun(piece syntax.Node) {
 	})
 }
 
-// expansion notes what ${X:=1} sets, and ${!X:=1}, which sets what X names.
+// expansion records the names that ${X:=1} sets, and ${!X:=1}, which sets the name in X.
 func (r *reader) expansion(p *syntax.ParamExp) {
 	if p.Exp == nil || p.Exp.Op != syntax.AssignUnset && p.Exp.Op != syntax.AssignUnsetOrNull {
 		return
@@ -293,7 +293,7 @@ func (r *reader) expansion(p *syntax.ParamExp) {
 	}
 }
 
-// expressions notes what let sets by a word; mayRun sees the others.
+// expressions records the names that the words of let set; mayRun handles its other expressions.
 func (r *reader) expressions(l *syntax.LetClause) {
 	for _, e := range l.Exprs {
 		if w, is := e.(*syntax.Word); is {
@@ -302,7 +302,7 @@ func (r *reader) expressions(l *syntax.LetClause) {
 	}
 }
 
-// mayFix notes the names for which a declaration may change what an assignment does.
+// mayFix records the names for which a declaration may change the effect of an assignment.
 func (r *reader) mayFix(c *syntax.DeclClause) {
 	fix := c.Variant.Value == "readonly" || slices.ContainsFunc(c.Args, func(a *syntax.Assign) bool {
 		option, plain := literal(a.Value)
@@ -315,7 +315,7 @@ func (r *reader) mayFix(c *syntax.DeclClause) {
 	}
 }
 
-// call notes what a command sets that is no assignment.
+// call records the names that a command other than an assignment sets.
 func (r *reader) call(c *syntax.CallExpr) {
 	args := c.Args
 	name, plain := "", true
@@ -348,7 +348,7 @@ func (r *reader) call(c *syntax.CallExpr) {
 	}
 }
 
-// prints says whether printf sets nothing, because it has no option.
+// prints reports whether printf has no option, so that it sets nothing.
 func prints(args []*syntax.Word) bool {
 	if len(args) == 0 {
 		return true
@@ -358,7 +358,7 @@ func prints(args []*syntax.Word) bool {
 	return plain && !strings.HasPrefix(format, "-") || quoted && len(args) == 1 && len(args[0].Parts) == 1
 }
 
-// names makes each name in a text unread, and notes those that stay as they are.
+// names makes each name in a text unread, and with fix records that its value may be fixed.
 func (r *reader) names(text string, line int, fix bool) {
 	for _, name := range identifier.FindAllString(text, -1) {
 		r.unread(name, line)
@@ -368,7 +368,8 @@ func (r *reader) names(text string, line int, fix bool) {
 	}
 }
 
-// redirection notes what a redirection sets, and the assignments in a here-document, which may become a script.
+// redirection records the names that a redirection sets, and the assignments in a here-document, which may become a
+// script.
 func (r *reader) redirection(d *syntax.Redirect) {
 	if d.N != nil { // {X}>file
 		r.names(d.N.Value, line(d.Pos()), false)

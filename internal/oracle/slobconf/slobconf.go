@@ -1,7 +1,7 @@
 // Package slobconf reads the slob.conf of a SLOB 2.5 kit and writes it as the
 // workload.slob of an NFSBenchmark, with a comment where the two differ. The
-// file is a piece of shell; only plain assignments in it are read, and nothing
-// is executed. Passwords are never written.
+// file is a shell script: the package reads only plain assignments, and
+// executes nothing. It never writes passwords.
 package slobconf
 
 import (
@@ -17,30 +17,30 @@ import (
 	"strings"
 )
 
-// maxLines and maxBytes are far above any real slob.conf, and bound how deep a script nests.
+// maxLines and maxBytes are far above any real slob.conf, and bound the nesting of a script.
 const (
 	maxLines = 2000
 	maxBytes = 64 << 10
 )
 
-// Conf is what a slob.conf says. A name is set and read, or set and not read, or not set.
+// Conf holds the settings of a slob.conf. A name is set and read, set but not read, or not set.
 type Conf struct {
-	values     map[string]string // of those that are set and read
-	unread     map[string]int    // the line that sets a name to what only the shell can tell
-	anything   int               // the line that may set any name that is in neither; 0 = none does
+	values     map[string]string // of the names that are set and read
+	unread     map[string]int    // the line that sets a name to a value that only a shell can compute
+	anything   int               // the line that may set any name that is not in values or unread; 0 = none
 	marked     bool              // a byte order mark begins the file
-	broken     int               // the line with which the file is no shell; 0 = none
-	ends       int               // the line that may end the file before its end; 0 = none does
-	fixed      map[string]int    // the line that declares a name so that an assignment does not simply set it
-	references int               // the first line that may let a name stand for another, or stay as it is; 0 = none does
-	named      map[string]int    // the line that names a parameter of SLOB, and sets nothing, as SCALE = 1G
-	skipped    []int             // lines that are no plain assignment
-	lines      int               // how many end
+	broken     int               // the line with a syntax error; 0 = none
+	ends       int               // the line that may end the script early; 0 = none
+	fixed      map[string]int    // the line that declares a name in a way that changes the effect of assignments
+	references int               // the first line that may make a name a reference to another, or read-only; 0 = none
+	named      map[string]int    // the line that names a parameter of SLOB but sets nothing, such as SCALE = 1G
+	skipped    []int             // lines that are not plain assignments
+	lines      int               // number of line ends
 }
 
-// Parse reads the plain assignments of a slob.conf; as in a shell, the last of a name
-// counts. An assignment that the shell would have to compute, or that it executes under a
-// condition only, is not read. Parse fails where the file sets nothing that SLOB knows.
+// Parse reads the plain assignments of a slob.conf. As in a shell, the last assignment of a name counts. Parse does
+// not read an assignment that the shell would have to compute, or that it executes only under a condition. It fails
+// if the file sets or names no parameter of SLOB.
 func Parse(in io.Reader) (Conf, error) {
 	text, err := io.ReadAll(io.LimitReader(in, maxBytes+1))
 	if err != nil {
@@ -68,7 +68,7 @@ func Parse(in io.Reader) (Conf, error) {
 	return Conf{}, errors.New("no parameter of SLOB is set in it, such as SCALE=80M: this is no slob.conf")
 }
 
-// notRead is the line that sets a name, if it is set and not read, or else 0.
+// notRead returns the line that sets a name to an unread value; 0 = none.
 func (c Conf) notRead(name string) int {
 	if _, read := c.values[name]; read {
 		return 0
@@ -76,7 +76,8 @@ func (c Conf) notRead(name string) int {
 	return cmp.Or(c.unread[name], c.anything)
 }
 
-// doubtful is the line that sets a name, or that names it where nothing sets it, if it is not read, or else 0.
+// doubtful returns the line that sets a name to an unread value, or that names it without any line setting it; 0 =
+// none.
 func (c Conf) doubtful(name string) int {
 	if _, read := c.values[name]; read {
 		return 0
@@ -84,13 +85,13 @@ func (c Conf) doubtful(name string) int {
 	return cmp.Or(c.notRead(name), c.named[name])
 }
 
-// Holds fails where something in the file keeps what was added at its end from having an effect.
+// Holds fails if the file prevents the settings that were appended to it from taking effect.
 func (c Conf) Holds(added Conf) error {
 	lines := map[int][]string{}
 	for _, name := range slices.Sorted(maps.Keys(added.values)) {
 		if v, read := c.values[name]; !read || v != added.values[name] {
 			line := cmp.Or(c.fixed[name], c.references, c.ends, c.notRead(name))
-			if line > 1+c.lines-added.lines { // where a command goes on that begins above
+			if line > 1+c.lines-added.lines { // a command that begins further up continues there
 				line = 0
 			}
 			lines[line] = append(lines[line], name)
@@ -108,7 +109,7 @@ func (c Conf) Holds(added Conf) error {
 	return errors.Join(errs...)
 }
 
-// Given says whether the file sets a parameter to something, be it read or not.
+// Given reports whether the file sets a parameter, to a read or an unread value.
 func (c Conf) Given(name string) bool { return c.values[name] != "" || c.notRead(name) > 0 }
 
 // size reads a number of blocks, or a size with the suffix K, M, G or T.
@@ -121,7 +122,7 @@ func size(word string, blockBytes int64) (bytes int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	unit := max(1, blockBytes) // another BLOCK_SZ is refused by itself
+	unit := max(1, blockBytes) // a BLOCK_SZ other than this is refused elsewhere
 	if m[2] != "" {
 		unit = int64(1024) << (10 * strings.Index("KMGT", strings.ToUpper(m[2])))
 	}
@@ -131,19 +132,18 @@ func size(word string, blockBytes int64) (bytes int64, err error) {
 	return n * unit, nil
 }
 
-// Password is SYSDBA_PASSWD, which the scripts of SLOB print; not known where it is no plain
-// value.
+// Password returns SYSDBA_PASSWD, which the scripts of SLOB print. It is unknown if it is no plain value.
 func (c Conf) Password() (password string, known bool) {
 	return c.values["SYSDBA_PASSWD"], c.notRead("SYSDBA_PASSWD") == 0
 }
 
-// Tables are what setup.sh of SLOB makes of each schema.
+// Tables holds the sizes of the tables that setup.sh creates in each schema.
 type Tables struct {
 	ScaleBytes, ScanBytes, BlockBytes int64
 	Obfuscate                         bool
 }
 
-// Tables reads the sizes. It fails on a value that is out of bounds, and on one that cannot be read.
+// Tables returns the sizes. It fails if a value is out of bounds or cannot be read.
 func (c Conf) Tables() (Tables, error) {
 	w := writer{conf: c}
 	var t Tables
@@ -158,19 +158,19 @@ func (c Conf) Tables() (Tables, error) {
 	return t, nil
 }
 
-// key is one parameter of SLOB.
+// key describes one parameter of SLOB.
 type key struct {
 	name     string
-	fallback string // what SLOB takes where slob.conf does not say
-	// none says why it has no counterpart, for those that have none.
+	fallback string // SLOB's default
+	// none is the reason why a parameter has no counterpart; empty if it has one.
 	none string
-	// off are the values with which SLOB does not do what has no counterpart.
+	// off are the values that switch off a feature without a counterpart.
 	off []string
-	// secret values are not shown.
+	// secret reports that values must not be shown.
 	secret bool
 }
 
-// keys are those of SLOB 2.5.4, in the order in which they are written.
+// keys returns the parameters of SLOB 2.5.4, in the order in which YAML writes them.
 func keys() []key {
 	empty := []string{""}
 	return []key{
@@ -212,7 +212,7 @@ func keys() []key {
 }
 
 // YAML writes the configuration as a fragment of the spec of an NFSBenchmark.
-// It fails on a value that is out of bounds, and on one that cannot be read.
+// It fails if a value is out of bounds or cannot be read.
 func (c Conf) YAML() (string, error) {
 	w := writer{conf: c}
 	w.line("# From a slob.conf. Put it below spec of an NFSBenchmark.")
@@ -246,11 +246,11 @@ type writer struct {
 	conf     Conf
 	out      strings.Builder
 	problems []string            // values out of bounds, and lines that cannot be read
-	names    map[string][]string // those of a line that cannot be read
+	names    map[string][]string // parameters by problem, for lines that cannot be read
 	scan     bool                // FullTableScan
 }
 
-// err is all that failed. What is wrong with a line is said once, however many parameters it is about.
+// err returns all problems. It reports a problem with a line once, with all parameters that it affects.
 func (w *writer) err() error {
 	var errs []error
 	for _, p := range w.problems {
@@ -272,8 +272,8 @@ func (w *writer) fail(format string, args ...any) {
 	w.problems = append(w.problems, fmt.Sprintf(format, args...))
 }
 
-// value returns what holds for SLOB, and what to note about it. It fails where the file sets
-// the parameter to what is not known.
+// value returns the value that SLOB uses, and a note about it. It fails if the file sets the parameter to an unknown
+// value.
 func (w *writer) value(name string) (value, note string, known bool) {
 	if p := w.conf.problem(name); p != "" {
 		if w.names == nil {
@@ -302,7 +302,7 @@ func (w *writer) value(name string) (value, note string, known bool) {
 	return v, name + " is not set: SLOB takes " + v, true
 }
 
-// problem says what is wrong with the line that sets a parameter to what is not known. It is empty if none does.
+// problem describes the line that sets a parameter to an unknown value; empty = there is none.
 func (c Conf) problem(name string) string {
 	line, set := c.doubtful(name), c.notRead(name)
 	if line == 0 {
@@ -330,7 +330,7 @@ func (c Conf) problem(name string) string {
 		"outside of if, for, functions and the like", line, at)
 }
 
-// number reads a parameter that is a whole number within bounds.
+// number returns a parameter that is a whole number within bounds.
 func (w *writer) number(name string, lowest, highest int64) (n int64, note string) {
 	v, note, known := w.value(name)
 	if !known {
@@ -343,7 +343,7 @@ func (w *writer) number(name string, lowest, highest int64) (n int64, note strin
 	return n, note
 }
 
-// size reads a parameter that is the size of a table. It is 0 where that fails.
+// size returns a parameter that is the size of a table; 0 on failure.
 func (w *writer) size(name string, blockBytes int64) (bytes int64, word, note string) {
 	word, note, known := w.value(name)
 	if !known {
@@ -356,7 +356,7 @@ func (w *writer) size(name string, blockBytes int64) (bytes int64, word, note st
 	return bytes, word, note
 }
 
-// choice writes the line that a word of the parameter stands for.
+// choice writes the line for a value of the parameter.
 func (w *writer) choice(name, permitted string, lines map[string]string) {
 	word, note, known := w.value(name)
 	if !known {
@@ -390,7 +390,7 @@ func (w *writer) access() {
 	w.line("    threadsPerSchema: %d # %s; or users, a list, for a ramp", min(threads, maxThreads), note)
 }
 
-// maxThreads is what workload.slob.threadsPerSchema takes.
+// maxThreads is the maximum of workload.slob.threadsPerSchema.
 const maxThreads = 128
 
 func (w *writer) sizes() {
@@ -468,7 +468,7 @@ func (w *writer) milliseconds(name string) int64 {
 	return int64(s*1000 + 0.5)
 }
 
-// without says what has no counterpart, where SLOB would do something.
+// without reports parameters without a counterpart that would change what SLOB does.
 func (w *writer) without() {
 	known := map[string]bool{}
 	for _, k := range keys() {

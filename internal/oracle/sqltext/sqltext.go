@@ -1,17 +1,16 @@
-// Package sqltext holds every SQL and PL/SQL text of ours, each in a file of its
-// own.
+// Package sqltext holds all our SQL and PL/SQL texts, one per file.
 //
 // A file begins with the two lines
 //
 //	/* nfsbench NAME */
 //	-- releases: all | from R | to R | R to R
 //
-// so that a DBA sees in V$SQL who asked, and a test knows which releases of
-// Oracle it must be right for. A file holds one statement without a closing
-// semicolon, or one PL/SQL block. Binds have names (:disks) for the reader, and
-// are bound by position; :1 does as well. Identifiers and numbers that cannot be
-// bound stand as {{.Name}} and are filled in by Render, which takes nothing that
-// could be more than one.
+// so that a DBA sees the origin of a statement in V$SQL, and a test knows the
+// releases of Oracle that the text must be valid for. A file holds one
+// statement without a closing semicolon, or one PL/SQL block. Binds have names
+// (:disks) for the reader, but are bound by position; :1 works as well.
+// Identifiers and numbers that cannot be bound are places such as {{.Name}}.
+// Render fills them, and accepts only values that are a single word of SQL.
 package sqltext
 
 import (
@@ -30,8 +29,8 @@ import (
 //go:embed *.sql
 var files embed.FS //nolint:gochecknoglobals // go:embed needs a package variable
 
-// Text returns the text of that name. It panics where there is none, or where
-// it has places to be filled in by Render: both are mistakes of ours.
+// Text returns the text with a name. It panics on an unknown name, and on a
+// text with places for Render: both are programming errors.
 func Text(name string) string {
 	text := Raw(name)
 	if strings.Contains(text, "{{") {
@@ -40,8 +39,8 @@ func Text(name string) string {
 	return text
 }
 
-// Raw returns the text as it stands in its file, with places if it has any. It
-// panics on an unknown name.
+// Raw returns the text as it is in its file, including its places. It panics on
+// an unknown name.
 func Raw(name string) string {
 	raw, err := files.ReadFile(name + ".sql")
 	if err != nil {
@@ -54,7 +53,7 @@ func Raw(name string) string {
 func Names() []string {
 	names, err := fs.Glob(files, "*.sql")
 	if err != nil {
-		panic(err) // the pattern is good
+		panic(err) // the pattern is valid
 	}
 	for i, name := range names {
 		names[i] = strings.TrimSuffix(name, ".sql")
@@ -62,10 +61,10 @@ func Names() []string {
 	return names
 }
 
-// Release is a release of Oracle Database whose views are known.
+// Release is a release of Oracle Database with known views.
 type Release int
 
-// The releases. A release between two of them has the columns of the older.
+// The known releases. A release between two of them has the columns of the older one.
 const (
 	Release12c1 Release = 1201 // 12.1.0.2
 	Release12c2 Release = 1202
@@ -75,12 +74,12 @@ const (
 	Release23   Release = 2300 // 23ai and 26ai
 )
 
-// Releases lists those that are known, in order.
+// Releases returns the known releases in order.
 func Releases() []Release {
 	return []Release{Release12c1, Release12c2, Release18, Release19, Release21, Release23}
 }
 
-// String returns the release as people write it.
+// String returns the usual name of the release.
 func (r Release) String() string {
 	if minor := int(r) % 100; minor != 0 {
 		return fmt.Sprintf("%d.%d", int(r)/100, minor)
@@ -88,8 +87,8 @@ func (r Release) String() string {
 	return strconv.Itoa(int(r) / 100)
 }
 
-// ReleaseOf returns the release of a version such as V$INSTANCE has it, 19.3.0.0.0. It
-// fails for one that is older than 12.1.0.2.
+// ReleaseOf returns the release of a version such as 19.3.0.0.0 in V$INSTANCE. It fails for releases older than
+// 12.1.0.2.
 func ReleaseOf(version string) (Release, error) {
 	var part [4]int
 	for i, s := range strings.SplitN(version, ".", 5) {
@@ -120,23 +119,23 @@ type (
 	// Identifier is the unquoted name of a schema object or a user, of at most
 	// 128 bytes: a letter, then letters, digits, _, $ and #.
 	Identifier string
-	// Parameter is the name of an init parameter. A hidden one, which begins
+	// Parameter is the name of an init parameter. A hidden parameter, which begins
 	// with _, is quoted.
 	Parameter string
-	// Value is the value of an init parameter: a number, a size such as 2G, TRUE
-	// and FALSE stand as they are, all else is quoted.
+	// Value is the value of an init parameter. A number, a size such as 2G, TRUE
+	// and FALSE stay as they are; all other values are quoted.
 	Value string
-	// Literal becomes a string literal.
+	// Literal is the content of a string literal.
 	Literal string
-	// Password becomes a quoted one, as IDENTIFIED BY takes it. Errors never
-	// show it.
+	// Password becomes a quoted password for IDENTIFIED BY. Errors never show it.
 	Password string
 )
 
-// Render fills the places {{.Key}} of a text. Every place must have a value, and
-// every value a place. Values are of the kinds above, or whole numbers; what
-// does not match the grammar of its kind is refused, so that no value can be
-// more than one word of SQL. It panics on an unknown name, as Text does.
+// Render fills the places {{.Key}} of a text. Every place must have a value,
+// and every value a place. Values are of the kinds above, or whole numbers.
+// Render refuses a value that does not match the grammar of its kind, so that
+// no value can be more than one word of SQL. Like Text it panics on an unknown
+// name.
 func Render(name string, values map[string]any) (string, error) {
 	text := Raw(name)
 	var errs []error
@@ -202,7 +201,7 @@ func render(value any) (string, error) {
 	}
 }
 
-// matching returns a word of a grammar, which is what it is called.
+// matching returns the word if it matches a grammar. The error calls the word what.
 func matching(word, grammar, what string) (string, error) {
 	if !regexp.MustCompile(grammar).MatchString(word) {
 		return "", fmt.Errorf("%q is no %s", word, what)

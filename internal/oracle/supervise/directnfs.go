@@ -28,12 +28,12 @@ const (
 	methodCopy = "copy"
 )
 
-// derivedImage is what makes Direct NFS possible in an image that lacks it.
+// derivedImage is the advice for an image without Direct NFS.
 const derivedImage = "COPY libnfsodm.so into $ORACLE_HOME/lib (of the same release), and " +
 	"RUN chown root:oinstall $ORACLE_HOME/bin/oradism && chmod 4750 $ORACLE_HOME/bin/oradism"
 
-// prepareDirectNFS switches Direct NFS of a home on or off, as wanted; an empty home is one that
-// was not found.
+// prepareDirectNFS switches Direct NFS of an Oracle home on or off, as requested. An empty home means that none was
+// found.
 func (o Options) prepareDirectNFS(ctx context.Context, home string) (runfile.DirectNFSLibrary, error) {
 	l := runfile.DirectNFSLibrary{Wanted: o.DirectNFS}
 	switch {
@@ -51,9 +51,9 @@ func (o Options) prepareDirectNFS(ctx context.Context, home string) (runfile.Dir
 	}
 }
 
-// switchDirectNFS makes the library of Direct NFS be in the home, or not be
-// there, and says how. `make dnfs_on` does nothing but copy it, so where an
-// image has no make a copy is as good.
+// switchDirectNFS places or removes the library of Direct NFS in the home, and
+// returns the method. `make dnfs_on` only copies the library, so a copy is as
+// good in an image without make.
 func (o Options) switchDirectNFS(ctx context.Context, home string) (runfile.DirectNFSLibrary, error) {
 	l := runfile.DirectNFSLibrary{Wanted: o.DirectNFS}
 	odm := filepath.Join(home, "rdbms", "lib", "odm")
@@ -114,8 +114,8 @@ func libraries(dir string) []string {
 	return found
 }
 
-// make runs Oracle's own switch, where there is one; its word counts for nothing
-// but the files that it leaves.
+// make runs Oracle's own switch, if the image has it. Only the resulting files
+// show whether it worked.
 func (o Options) make(ctx context.Context, home string) bool {
 	program := o.program("make")
 	dir := filepath.Join(home, "rdbms", "lib")
@@ -136,8 +136,9 @@ func (o Options) make(ctx context.Context, home string) bool {
 	return true
 }
 
-// Install copies a program or library, which everybody may then run: other
-// containers have other users. Who runs an older copy keeps it.
+// Install copies a program or library and makes it executable for everybody,
+// because other containers run as other users. Processes that run an older copy
+// keep it.
 func Install(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -154,7 +155,7 @@ func Install(from, to string) error {
 	}
 	_, err = io.Copy(out, in)
 	if err == nil {
-		err = out.Chmod(0o755) // whatever the umask says
+		err = out.Chmod(0o755) // regardless of the umask
 	}
 	if err = errors.Join(err, out.Close()); err == nil {
 		err = shareddir.Rename(dir, name+".new", name)
@@ -174,8 +175,9 @@ func removeAll(paths []string) error {
 	return nil
 }
 
-// checkOradism finds out whether Direct NFS can use its root helper. Without it
-// Oracle falls back to the kernel's client, and says so in the alert log only.
+// checkOradism checks whether Direct NFS can use its root helper. Without it
+// Oracle falls back to the kernel's client, with a message only in the alert
+// log.
 func (o Options) checkOradism(home string, l *runfile.DirectNFSLibrary) error {
 	path := filepath.Join(home, "bin", "oradism")
 	info, err := os.Stat(path)
@@ -212,7 +214,7 @@ func (o Options) checkOradism(home string, l *runfile.DirectNFSLibrary) error {
 	return nil
 }
 
-// modeText is a mode as ls prints it, which Go's own text is not for setuid.
+// modeText formats a mode like ls, which Go does not do for setuid.
 func modeText(m fs.FileMode) string {
 	text := []byte("-" + m.Perm().String()[1:])
 	if m&fs.ModeSetuid != 0 {
@@ -224,7 +226,7 @@ func modeText(m fs.FileMode) string {
 	return string(text)
 }
 
-// noNewPrivileges says whether the kernel ignores setuid bits for us.
+// noNewPrivileges reports whether the kernel ignores setuid bits for this process.
 func (o Options) noNewPrivileges() bool {
 	raw, err := shareddir.ReadStart(filepath.Join(o.ProcDir, "self"), "status", maxProcFile)
 	return err == nil && regexp.MustCompile(`(?m)^NoNewPrivs:\s*1\s*$`).Match(raw)

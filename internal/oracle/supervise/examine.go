@@ -38,9 +38,10 @@ const (
 )
 
 const (
-	// leastAIO is the minimum of Oracle's installation guides for Linux; kernels come with 65536.
+	// leastAIO is the minimum of fs.aio-max-nr in Oracle's installation guides for Linux. The kernel's default is 65536.
 	leastAIO = 1 << 20
-	// A benchmark keeps more requests outstanding on a connection than fewer slots allow.
+	// leastSlots is the number of slots below which a benchmark may be limited: it keeps more requests outstanding on a
+	// connection.
 	leastSlots = 128
 )
 
@@ -72,9 +73,9 @@ func (e *examination) judge(check string, err error, format string, args ...any)
 	e.ok(check, format, args...)
 }
 
-// Examine checks everything that comes before the start of a database, and starts none. It finds
-// all problems, where Run stops at the first. It changes only what belongs to this container. An
-// empty DataDirectory is a volume that does not exist yet.
+// Examine runs all checks that precede the start of a database, and starts none. It finds all problems, while Run
+// stops at the first. It changes only files of this container. An empty DataDirectory means that the volume does not
+// exist yet.
 func Examine(ctx context.Context, o Options) []runfile.Check {
 	o = o.withDefaults()
 	e := &examination{}
@@ -96,7 +97,7 @@ func Examine(ctx context.Context, o Options) []runfile.Check {
 	return e.checks
 }
 
-// ExamineClient checks what a loader needs to reach databases that exist.
+// ExamineClient checks the requirements of a loader for external databases.
 func ExamineClient(ctx context.Context, o Options, connects []string) []runfile.Check {
 	o = o.withDefaults()
 	e := &examination{}
@@ -122,7 +123,7 @@ func ExamineClient(ctx context.Context, o Options, connects []string) []runfile.
 	return e.checks
 }
 
-// describe says what was found about Direct NFS.
+// describe describes the state of Direct NFS.
 func (o Options) describe(home string, l runfile.DirectNFSLibrary) string {
 	switch {
 	case home == "":
@@ -140,7 +141,7 @@ func (o Options) examineKit(e *examination, services int) {
 	}
 }
 
-// examineVolume looks for room, rights and files of others on the volume.
+// examineVolume checks free space, access rights and foreign files on the volume.
 func (o Options) examineVolume(e *examination) {
 	err := o.checkVolume()
 	_, missing := os.Lstat(filepath.Join(o.DataDirectory, "dbconfig", o.SID))
@@ -180,7 +181,7 @@ func (o Options) examineServers(ctx context.Context, e *examination) {
 	}
 }
 
-// examineNode looks at limits of this container and of its node. What cannot be read is left out.
+// examineNode checks limits of this container and of its node. It skips limits that it cannot read.
 func (o Options) examineNode(e *examination) {
 	o.examineFiles(e)
 	if most, ok := o.sysctl("fs/aio-max-nr"); ok {
@@ -199,7 +200,7 @@ func (o Options) examineNode(e *examination) {
 		e.warn(checkProcesses, "%s", few)
 	}
 	o.examineBuffers(e)
-	// Only the kernel's client has these, and a pod sees them where the module is loaded.
+	// Only the kernel's client has these slots, and a pod sees the setting if the module is loaded.
 	if slots, ok := o.sysctl("sunrpc/tcp_max_slot_table_entries"); ok && !o.DirectNFS {
 		if slots < leastSlots {
 			e.warn(checkSlots, "the kernel's NFS client of the node keeps at most %d requests outstanding for "+
@@ -239,7 +240,7 @@ func (o Options) examineBuffers(e *examination) {
 	}
 }
 
-// sysctl reads a number of the kernel; false where this container may not read it, or there is none.
+// sysctl reads a number of the kernel; false if it does not exist or this container may not read it.
 func (o Options) sysctl(name string) (int64, bool) {
 	raw, err := shareddir.ReadStart(o.ProcDir, filepath.Join("sys", name), 64)
 	if err != nil {
@@ -249,7 +250,7 @@ func (o Options) sysctl(name string) (int64, bool) {
 	return n, err == nil
 }
 
-// findClient looks for the library of Oracle's client where its packages and images put it.
+// findClient looks for the library of Oracle's client in the directories of its packages and images.
 func (o Options) findClient() string {
 	dirs := append(filepath.SplitList(o.lookup("LD_LIBRARY_PATH")), filepath.Join(o.lookup("ORACLE_HOME"), "lib"),
 		"/usr/lib/oracle/*/client64/lib", "/opt/oracle/instantclient*", o.ProductRoot+"/*/*/lib")
@@ -270,7 +271,7 @@ var (
 
 const maxAddresses = 32
 
-// addressesOf are the listeners that connect strings name, each once.
+// addressesOf returns the listeners in connect strings, each once.
 func addressesOf(connects []string) []string {
 	var all []string
 	seen := map[string]bool{}

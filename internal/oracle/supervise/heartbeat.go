@@ -16,14 +16,14 @@ import (
 	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
-// HeartbeatFile on a volume says which benchmark runs a database there, which changes the file as
-// long as it lives. Others see by the change, and not by a clock, that the volume is in use.
+// HeartbeatFile on a volume names the benchmark that runs a database there. The benchmark changes the file as long as
+// it runs. Others detect the changes, without comparing clocks, and so know that the volume is in use.
 const HeartbeatFile = ".nfsbench-heartbeat"
 
 const (
 	heartbeatInterval = 10 * time.Second
-	// heartbeatsMissed is how many intervals a file stays as it is until its database counts as
-	// dead. A write may wait for longer than a minute when a server was away.
+	// heartbeatsMissed is the number of intervals without a change after which a database counts as dead. A write may
+	// wait for longer than a minute when a server was away.
 	heartbeatsMissed = 9
 	maxHeartbeat     = 1024 // bytes of the file that are read
 )
@@ -48,13 +48,13 @@ func (o Options) holdVolume(ctx context.Context) (held context.Context, release 
 		stop()
 		bounded, end := context.WithTimeout(context.WithoutCancel(ctx), heartbeatInterval)
 		defer end()
-		select { // a write waits for as long as the server is away
+		select { // a write waits until the server is back
 		case <-done:
 		case <-bounded.Done():
 		}
 		cancel(nil)
 		if owner, _ := o.readHeartbeat(); owner == o.Owner {
-			_ = shareddir.Remove(o.DataDirectory, HeartbeatFile) // a file that stays is found to be dead
+			_ = shareddir.Remove(o.DataDirectory, HeartbeatFile) // others find out that a remaining file is dead
 		}
 	}, nil
 }
@@ -81,11 +81,11 @@ func (o Options) inUse(owner string) error {
 			"be in another cluster, or use another volume", owner, o.DataDirectory)
 }
 
-// takeVolume writes the first heartbeat when no other database writes one, and returns an error
-// when one does, or when ctx ends while it looks.
+// takeVolume writes the first heartbeat if no other database writes one. It returns an error if another does, or if
+// ctx ends before that is known.
 func (o Options) takeVolume(ctx context.Context) error {
 	owner, first := o.readHeartbeat()
-	flags := os.O_EXCL // of two that find no file, one makes it
+	flags := os.O_EXCL // if two find no file, only one creates it
 	if owner != "" && owner != o.Owner {
 		o.Log.Info("Looking whether another database uses the volume", "owner", owner)
 		if err := o.awaitDeath(ctx, first); err != nil {
@@ -93,7 +93,7 @@ func (o Options) takeVolume(ctx context.Context) error {
 		}
 	}
 	if first != "" {
-		flags = 0 // of an earlier container of this benchmark, or of a dead one
+		flags = 0 // the file is from an earlier container of this benchmark, or from a dead one
 	}
 	err := o.writeHeartbeat(0, flags)
 	if errors.Is(err, fs.ErrExist) {
@@ -108,7 +108,7 @@ func (o Options) takeVolume(ctx context.Context) error {
 	return nil
 }
 
-// awaitDeath returns nil when the heartbeat stays as it is.
+// awaitDeath returns nil if the heartbeat does not change, and an error if it does.
 func (o Options) awaitDeath(ctx context.Context, first string) error {
 	for range heartbeatsMissed {
 		if err := course.Wait(ctx, o.heartbeat()); err != nil {
@@ -121,8 +121,8 @@ func (o Options) awaitDeath(ctx context.Context, first string) error {
 	return nil
 }
 
-// writeHeartbeat changes the file in place, at the same length, so that a reader sees an old
-// text or a new one.
+// writeHeartbeat overwrites the file in place with a text of equal length, so that a reader sees the old or the new
+// text.
 func (o Options) writeHeartbeat(n, flags int) error {
 	f, err := shareddir.OpenOnly(o.DataDirectory, HeartbeatFile, flags|os.O_WRONLY|os.O_CREATE, 0o640)
 	if err != nil {
@@ -133,9 +133,8 @@ func (o Options) writeHeartbeat(n, flags int) error {
 	return errors.Join(err, f.Truncate(int64(len(text))), f.Sync(), f.Close())
 }
 
-// readHeartbeat reads who says to be alive, and all that it says; empty where nobody does.
-// The file is that of a stranger: it is read only if it is a plain file, to a bounded size, and
-// what is not printable is shown as a question mark.
+// readHeartbeat returns the owner in the heartbeat and its whole text; empty if there is none. The file may be a
+// stranger's: it reads only a plain file, to a bounded size, and shows unprintable characters as question marks.
 func (o Options) readHeartbeat() (owner, text string) {
 	raw, err := shareddir.ReadStart(o.DataDirectory, HeartbeatFile, maxHeartbeat)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
-// ExamineImage checks what the files of an image in o.Root are enough for, and executes none of them.
+// ExamineImage checks which requirements the files of an image in o.Root meet. It executes none of them.
 func ExamineImage(o Options) []runfile.Check {
 	o = o.withDefaults()
 	e, home := &examination{}, o.findHome()
@@ -30,14 +30,14 @@ func ExamineImage(o Options) []runfile.Check {
 	return e.checks
 }
 
-// examineImage checks how the image is started, and says what else a start depends on.
+// examineImage checks how the image is started, and describes other requirements of a start.
 func (o Options) examineImage(e *examination, home string) {
 	e.judge(checkStart, o.checkStart(), "%s", o.startCommand()[0])
 	e.judge(checkHealth, o.checkHealth(), "%s", o.healthCommand()[0])
 	e.ok(checkImage, "%s", strings.Join(o.describeImage(home), "; "))
 }
 
-// describeImage says what the files of the image are like, in a few words each.
+// describeImage describes the files of the image in a few words each.
 func (o Options) describeImage(home string) []string {
 	interpreter, script := interpreterOf(o.path(o.startCommand()[0]))
 	if script {

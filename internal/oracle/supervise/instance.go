@@ -10,14 +10,14 @@ import (
 	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
-// instance watches the process monitor of an instance, without which there is no instance. The start
-// scripts of the images do not notice its end: they follow the alert log forever.
+// instance watches the process monitor of an instance; without it there is no instance. The start scripts of the
+// images do not notice its end: they follow the alert log forever.
 type instance struct {
-	seen bool // an image may name its processes otherwise
-	gone int  // looks in a row without it
+	seen bool // an image may use another process name
+	gone int  // successive looks without it
 }
 
-// missedLooks is more than one, for a script of the user may restart the instance.
+// missedLooks is more than one, because a user's script may restart the instance.
 const missedLooks = 2
 
 // look returns an error when the instance has ended.
@@ -36,8 +36,7 @@ func (s *supervisor) look(i *instance, c *child) error {
 		s.o.imageSID(), s.lastWords(c)))
 }
 
-// hasProcessMonitor looks for ora_pmon_<SID>; Oracle Free calls it db_pmon_FREE, and Express
-// xe_pmon_XE.
+// hasProcessMonitor looks for ora_pmon_<SID>. Oracle Free calls it db_pmon_FREE, Express xe_pmon_XE.
 func (s *supervisor) hasProcessMonitor() bool {
 	for _, p := range s.family.processes() {
 		line, err := shareddir.ReadStart(filepath.Join(s.family.proc, strconv.Itoa(p.pid)), "cmdline", maxProcFile)

@@ -18,10 +18,9 @@ const (
 	semaphores   = "sem"
 )
 
-// removeLeftIPC removes the shared memory and the semaphores that a killed instance has left, of an
-// earlier container of the pod, too. The start scripts do so only before a creation, and STARTUP takes them
-// for an instance that runs (ORA-01081). Semaphores do not say who uses them: nobody does when no shared
-// memory is in use.
+// removeLeftIPC removes the shared memory and the semaphores of a killed instance, also of an earlier container of
+// the pod. The start scripts remove them only before a creation, and STARTUP takes them for a running instance
+// (ORA-01081). Semaphores do not show their users: they count as unused if no shared memory is in use.
 func (s *supervisor) removeLeftIPC() {
 	if s.o.removeIPC == nil {
 		return
@@ -42,10 +41,9 @@ func (s *supervisor) removeLeftIPC() {
 	}
 }
 
-// ownIPC lists the objects of this user that no process is attached to, and says whether there are others
-// of this user.
+// ownIPC lists the objects of this user that no process is attached to, and reports whether the user has others.
 func (s *supervisor) ownIPC(kind string) (ids []int, used bool) {
-	// There are none where it cannot be read.
+	// If the file cannot be read, there are none.
 	raw, _ := shareddir.Read(filepath.Join(s.o.ProcDir, "sysvipc"), kind, shareddir.SmallFile)
 	lines := bytes.Split(raw, []byte("\n"))
 	columns := bytes.Fields(lines[0])

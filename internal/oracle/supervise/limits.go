@@ -14,11 +14,10 @@ import (
 	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
-// maxOpenFiles and softOpenFiles are the limits of open files that Oracle's images are documented
-// with: nofile 1024:65536. Many container runtimes set none, and then programs that make a table of
-// that size end: "unable to allocate file descriptor table - out of memory". Where a script of an
-// image calls su, PAM sets the same limits, which needs no privilege as long as the hard limit is
-// not lower.
+// maxOpenFiles and softOpenFiles are the limits of open files that Oracle's images are documented with: nofile
+// 1024:65536. Many container runtimes set no limit. Programs that allocate a table of that size then fail: "unable to
+// allocate file descriptor table - out of memory". If a script of an image calls su, PAM sets the same limits, which
+// needs no privilege as long as the hard limit is not lower.
 const (
 	maxOpenFiles  = 65536
 	softOpenFiles = 1024
@@ -26,15 +25,15 @@ const (
 
 const openFiles = "Max open files" // in /proc/self/limits
 
-// lowered are the limits instead of a hard limit. The soft limit that this process has says nothing:
-// Go raises it to the hard limit when a program starts.
+// lowered returns the limits that replace a hard limit. It ignores the soft limit of this process, because Go raises
+// it to the hard limit when a program starts.
 func lowered(hard, most uint64) syscall.Rlimit {
 	hard = min(hard, most)
 	return syscall.Rlimit{Cur: min(hard, softOpenFiles), Max: hard}
 }
 
-// limitProcesses lowers the limits of open files of this process, and so of all that it starts. It
-// returns all limits.
+// limitProcesses lowers the limits of open files of this process, which all its children inherit. It returns all
+// limits.
 func (o Options) limitProcesses() ([]runfile.ProcessLimit, error) {
 	var before syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
@@ -71,7 +70,7 @@ func (o Options) readLimits() ([]runfile.ProcessLimit, error) {
 	return limits, errors.Join(errs...)
 }
 
-// limit reads a number; nil is unlimited.
+// limit parses a number; nil = unlimited.
 func limit(text string) (*int64, error) {
 	if text == "unlimited" {
 		return nil, nil

@@ -17,15 +17,15 @@ import (
 	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
-// The bounds of what is kept of a log.
+// Bounds of a kept log.
 const (
 	keptLines   = 12
 	keptBytes   = 300 // of one line
 	maxLine     = 64 << 10
-	shortSecret = 3 // shorter ones would black out half of every log
+	shortSecret = 3 // shorter secrets would black out half of every log
 )
 
-// redactor takes secrets out of text.
+// redactor removes secrets from text.
 type redactor struct {
 	secrets  []string
 	patterns []*regexp.Regexp
@@ -35,14 +35,14 @@ const redacted = "***"
 
 func newRedactor(secrets []string) *redactor {
 	r := &redactor{patterns: []*regexp.Regexp{
-		// The images print the password that they made up or were given.
+		// The images print the password that they generate or get.
 		regexp.MustCompile(`(?i)(passwords?\b[^:=\n]{0,60}[:=]\s*)("[^"]*"|\S+)`),
 		regexp.MustCompile(`(?i)(\b[a-z_]*(?:pwd|passwd)[a-z_]*\s*[:=]\s*)("[^"]*"|\S+)`),
 		regexp.MustCompile(`(?i)(\bidentified\s+by\s+)("[^"]*"|\S+)`),
 		regexp.MustCompile(`(?i)(\b(?:connect|conn|sqlplus(?:\s+-\w+)*)\s+[\w$#]+/)("[^"]*"|[^\s@]+)`),
 	}}
 	for _, s := range secrets {
-		s = strings.TrimRight(s, "\r\n") // lines are cleaned, which have no end
+		s = strings.TrimRight(s, "\r\n") // cleaned lines have no line end
 		if len(s) >= shortSecret {
 			r.secrets = append(r.secrets, s)
 		}
@@ -50,7 +50,7 @@ func newRedactor(secrets []string) *redactor {
 	return r
 }
 
-// clean returns the line without what looks like a password or is one.
+// clean returns the line without secrets, and without text that looks like a password.
 func (r *redactor) clean(line string) string {
 	for _, s := range r.secrets {
 		line = strings.ReplaceAll(line, s, redacted)
@@ -61,7 +61,7 @@ func (r *redactor) clean(line string) string {
 	return line
 }
 
-// tail keeps the last lines of a log. It is safe for several goroutines.
+// tail keeps the last lines of a log. It is safe for concurrent use.
 type tail struct {
 	mu    sync.Mutex
 	lines []string
@@ -80,14 +80,14 @@ func (t *tail) add(line string) {
 	}
 }
 
-// text is all of it on one line, as it stands in a sentence.
+// text returns the whole log on one line, for use in a sentence.
 func (t *tail) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return strings.Join(t.lines, " | ")
 }
 
-// clip makes one line short and printable.
+// clip shortens a line and makes it printable.
 func clip(line string) string {
 	line = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -101,8 +101,8 @@ func clip(line string) string {
 	return line
 }
 
-// eachLine calls fn for every line of r until it ends. A line that is longer
-// than maxLine comes in parts.
+// eachLine calls fn for every line of r. It splits a line that is longer than
+// maxLine.
 func eachLine(r io.Reader, fn func(string)) error {
 	in := bufio.NewReaderSize(r, maxLine)
 	for {
@@ -121,8 +121,7 @@ func eachLine(r io.Reader, fn func(string)) error {
 }
 
 const (
-	// The beginnings of what the alert log reports about Direct NFS. The first proves
-	// that the library is loaded, and no more.
+	// Prefixes of alert log lines about Direct NFS. The first proves only that the library is loaded.
 	odmLine    = "Oracle instance running with ODM:"
 	directLine = "Direct NFS"
 
@@ -164,7 +163,7 @@ func (s *supervisor) alert(line string) {
 			}
 		case directProblem.MatchString(line) && len(l.Warnings) < keptWarnings && !slices.Contains(l.Warnings, line):
 			news = true
-			// A new slice: the old one may be on its way out.
+			// Clone the slice: the journal may be writing the old one.
 			l.Warnings = append(slices.Clone(l.Warnings), line)
 		}
 	})
@@ -176,8 +175,8 @@ func (s *supervisor) alert(line string) {
 	}
 }
 
-// alertLogs reads what is appended to the alert logs of an instance. What stood
-// there before belongs to an earlier start.
+// alertLogs reads the lines that are appended to the alert logs of an instance.
+// Earlier lines belong to an earlier start.
 type alertLogs struct {
 	pattern string
 	read    map[string]int64  // bytes of each file
@@ -207,7 +206,7 @@ func (a *alertLogs) look(each func(string)) {
 		for _, line := range lines[:len(lines)-1] {
 			each(line)
 		}
-		// A line without end that grows forever is no line of a log.
+		// An endless line without a line end does not belong to a log.
 		if rest := lines[len(lines)-1]; len(rest) <= maxLine {
 			a.partial[path] = rest
 		} else {
@@ -216,7 +215,7 @@ func (a *alertLogs) look(each func(string)) {
 	}
 }
 
-// more reads what was appended to a file; one that has become shorter is new.
+// more returns the text appended to a file. A file that has become shorter is new.
 func (a *alertLogs) more(path string) string {
 	f, err := shareddir.Open(filepath.Dir(path), filepath.Base(path))
 	if err != nil {
@@ -239,7 +238,7 @@ func (a *alertLogs) more(path string) string {
 	return string(raw[:n])
 }
 
-// followAlertLogs listens until ctx ends, and once more then.
+// followAlertLogs reads the logs until ctx ends, and once more after that.
 func (s *supervisor) followAlertLogs(ctx context.Context, logs *alertLogs) {
 	each := func(line string) {
 		s.heard.Store(s.o.Now().UnixNano())

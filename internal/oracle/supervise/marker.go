@@ -19,16 +19,16 @@ import (
 	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
-// MarkerFile on a volume names the databases there that were created for benchmarks. It says nothing
-// of files that somebody brings to the volume later.
+// MarkerFile on a volume names the databases there that were created for benchmarks. It does not cover files that
+// users add to the volume later.
 const MarkerFile = ".nfsbench-database"
 
 const (
 	maxMarker = 64 << 10
-	// A marker names no more databases, and no more DBIDs of one, than these: a creation passes through
-	// a few, and each container of a database may have one.
+	// maxDatabases and maxIDs bound the databases in a marker and the DBIDs of a database: a creation uses a few, and
+	// each container of a database may have one.
 	maxDatabases, maxIDs = 64, 16
-	// maxLooked is how many entries of a volume are looked at for files of a database.
+	// maxLooked bounds the entries of a volume that are searched for database files.
 	maxLooked = 10000
 )
 
@@ -37,20 +37,21 @@ type marker struct {
 	About     string        `json:"about"`
 	Databases []ownDatabase `json:"databases"`
 
-	distrusted string // why it is no proof
+	distrusted string // why the marker is not trusted
 }
 
-// ownDatabase is one whose creation a run has begun, before it started the image.
+// ownDatabase is a database whose creation a run has begun. The run records it before it starts the image.
 type ownDatabase struct {
 	SID string `json:"sid"`
-	// Created says that the image has kept on the volume that the creation has ended well, so that it
-	// opens this database and does not make it again.
+	// Created reports that the image has recorded the successful creation on the volume. It then opens this database and
+	// does not create it again.
 	Created bool `json:"created"`
-	// DBIDs were in the headers of its files during the creation, or after it.
+	// DBIDs are the IDs in the headers of the database's files, from its creation or later.
 	DBIDs []uint32 `json:"dbids,omitempty"`
 }
 
-// readMarker reads the marker of a volume. One that is distrusted, or not as a run writes it, names no database.
+// readMarker reads the marker of a volume. A marker that is distrusted, or that no run can have written, names no
+// database.
 func readMarker(dataDirectory string, distrust distrusting) (marker, error) {
 	f, err := shareddir.Open(dataDirectory, MarkerFile)
 	switch {
@@ -77,11 +78,11 @@ func readMarker(dataDirectory string, distrust distrusting) (marker, error) {
 	return m, nil
 }
 
-// distrusting says why a marker is no proof, whatever it says; empty = it is one.
+// distrusting returns why a marker is not trusted, whatever its content is; empty = it is trusted.
 type distrusting func(*os.File) (why string, err error)
 
-// distrustOthers takes the word of some users only. Whoever may link files gives a file of theirs the name of the
-// marker, so it must have no other name.
+// distrustOthers trusts only files of the given users. A user who may create links could give a trusted user's file
+// the name of the marker, so the file must have no other name.
 func distrustOthers(f *os.File, users ...int) (why string, err error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -97,8 +98,8 @@ func distrustOthers(f *os.File, users ...int) (why string, err error) {
 	return "", nil
 }
 
-// readMarker reads the marker that a run has left: it is this user's, or root's, or belongs to whom the storage makes
-// the owner of this user's files.
+// readMarker reads the marker of a run. It trusts a marker of this user or of root, or of the user whom the storage
+// makes the owner of this user's files.
 func (o Options) readMarker() (marker, error) {
 	return readMarker(o.DataDirectory, func(f *os.File) (string, error) {
 		why, err := distrustOthers(f, 0, os.Geteuid())
@@ -121,7 +122,7 @@ func (o Options) readMarker() (marker, error) {
 	})
 }
 
-// isOurs says whether a run can have written this.
+// isOurs reports whether a run can have written the marker.
 func (m *marker) isOurs() bool {
 	return len(m.Databases) <= maxDatabases && !slices.ContainsFunc(m.Databases, func(d ownDatabase) bool {
 		return !isSID(d.SID) || len(d.DBIDs) > maxIDs
@@ -130,7 +131,7 @@ func (m *marker) isOurs() bool {
 
 func isSID(name string) bool { return regexp.MustCompile(`^[A-Za-z0-9_$#]{1,30}$`).MatchString(name) }
 
-// find returns the database of this SID; nil where the marker does not name it.
+// find returns the database with this SID; nil if the marker does not name it.
 func (m *marker) find(sid string) *ownDatabase {
 	if i := slices.IndexFunc(m.Databases, func(d ownDatabase) bool { return d.SID == sid }); i >= 0 {
 		return &m.Databases[i]
@@ -142,7 +143,7 @@ func (m *marker) hasID(id uint32) bool {
 	return slices.ContainsFunc(m.Databases, func(d ownDatabase) bool { return slices.Contains(d.DBIDs, id) })
 }
 
-// changeMarker changes what the marker says of the database of this container, and adds it.
+// changeMarker changes the entry of this container's database in the marker, and adds a missing entry.
 func (o Options) changeMarker(change func(*ownDatabase)) error {
 	if !isSID(o.imageSID()) {
 		return oracle.Failf(runfile.FailureInvalidPlan, "the SID %q cannot be one: it has letters and digits", o.imageSID())
@@ -173,7 +174,7 @@ func (o Options) changeMarker(change func(*ownDatabase)) error {
 	return nil
 }
 
-// lastOfEach leaves out what comes again later.
+// lastOfEach keeps only the last occurrence of each ID.
 func lastOfEach(ids []uint32) (out []uint32) {
 	for i, id := range ids {
 		if !slices.Contains(ids[i+1:], id) {
@@ -183,19 +184,19 @@ func lastOfEach(ids []uint32) (out []uint32) {
 	return out
 }
 
-// isOfStorage reports whether an entry of a volume belongs to the file system or to the storage,
-// which shows snapshots in an export.
+// isOfStorage reports whether an entry of a volume belongs to the file system or to the storage, such as the
+// snapshots in an export.
 func isOfStorage(name string) bool {
 	return slices.Contains([]string{".snapshot", ".snapshots", ".zfs", "lost+found"}, name)
 }
 
-// foreign names a file of a data directory that was not created for a benchmark; it is empty where
-// there is none. It is the one judgement of that, for a run, a restart and the doctor.
+// foreign returns the name of a file in the data directory that was not created for a benchmark; empty = there is
+// none. Runs, restarts and the doctor all use this function.
 //
-// Without a marker every file is foreign. With a marker these are: a datafile or control file with a
-// DBID that the marker does not name, or with none and outside of the folders of its databases; what
-// an image keeps of a database that the marker does not name; and what is in the place of the database
-// that a start would create, which is that of sid. Directories of any size are safe.
+// Without a marker every file is foreign. With a marker these files are foreign: a datafile or control file with a
+// DBID that the marker does not name, or without a DBID and outside of the folders of the marker's databases; files
+// that an image keeps for a database that the marker does not name; and files in the folder of the database that a
+// start would create, which has the SID sid. It handles directories of any size.
 func (o Options) foreign() (string, error) {
 	m, err := o.readMarker()
 	if err != nil {
@@ -227,13 +228,13 @@ func (m *marker) foreign(dataDirectory, sid string) (found string, err error) {
 	return found, err
 }
 
-// isOwnFile says whether an entry of a volume is one of those that runs make besides databases.
+// isOwnFile reports whether runs create an entry of a volume besides databases.
 func isOwnFile(name string) bool {
 	return strings.HasPrefix(name, tryWritePrefix) ||
 		slices.Contains([]string{MarkerFile, MarkerFile + shareddir.PartExtension, HeartbeatFile}, name)
 }
 
-// foreignEntry is foreign for one entry of a volume whose marker names databases.
+// foreignEntry does the same as foreign for one entry of a volume whose marker names databases.
 func (m *marker) foreignEntry(dataDirectory, name, sid string, d fs.DirEntry) (string, error) {
 	parts := strings.Split(name, "/")
 	top := parts[0]
@@ -254,19 +255,19 @@ func (m *marker) foreignEntry(dataDirectory, name, sid string, d fs.DirEntry) (s
 	case isDatabaseFile(d):
 		return m.foreignFile(dataDirectory, name)
 	}
-	// What a creation that begins again deletes is looked at whatever its name is.
+	// A repeated creation deletes every file in its folder, so files with any name are checked.
 	if own := m.find(top); own != nil && !own.Created && d.Type().IsRegular() {
 		return m.foreignFile(dataDirectory, name)
 	}
 	return "", nil
 }
 
-// foreignFile is foreign for a datafile or control file.
+// foreignFile does the same as foreign for a datafile or control file.
 func (m *marker) foreignFile(dataDirectory, name string) (string, error) {
 	id, err := databaseID(dataDirectory, name)
 	isIn := func(folder string) bool { return m.find(folder) != nil }
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // it was deleted meanwhile
+	case errors.Is(err, fs.ErrNotExist): // deleted in the meantime
 		return "", nil
 	case err != nil:
 		return fmt.Sprintf("%s, which cannot be read: %v", name, err), nil
@@ -283,9 +284,9 @@ func isDatabaseFile(d fs.DirEntry) bool {
 	return !d.IsDir() && (ext == ".dbf" || ext == ".ctl")
 }
 
-// databaseID reads the DBID from the header of a datafile or control file; 0 where none is there
-// yet, or the file is neither. The header is the second block. It begins with the type of the block
-// and has the number of the block at 4 and the DBID at 28, in the byte order of the machine that made it.
+// databaseID reads the DBID from the header of a datafile or control file. It returns 0 if the header is not written
+// yet, or if the file is neither. The header is the second block. It begins with the block type, and has the block
+// number at offset 4 and the DBID at offset 28, in the byte order of the machine that created it.
 func databaseID(dataDirectory, name string) (uint32, error) {
 	f, err := shareddir.Open(dataDirectory, name)
 	if err != nil {
@@ -293,7 +294,7 @@ func databaseID(dataDirectory, name string) (uint32, error) {
 	}
 	defer func() { _ = f.Close() }()
 	const datafile, controlFile = 0x0b, 0x15
-	for size := int64(2 << 10); size <= 32<<10; size *= 2 { // of a block
+	for size := int64(2 << 10); size <= 32<<10; size *= 2 { // block sizes
 		b := make([]byte, 32)
 		if _, err := f.ReadAt(b, size); errors.Is(err, io.EOF) {
 			return 0, nil
@@ -301,7 +302,7 @@ func databaseID(dataDirectory, name string) (uint32, error) {
 			return 0, err
 		}
 		for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
-			isFirst := order.Uint32(b[4:])&(1<<22-1) == 1 // of a file, whose number is above
+			isFirst := order.Uint32(b[4:])&(1<<22-1) == 1 // the first block of a file; the upper bits hold the file number
 			if (b[0] == datafile || b[0] == controlFile) && isFirst {
 				return order.Uint32(b[28:]), nil
 			}
@@ -310,7 +311,7 @@ func databaseID(dataDirectory, name string) (uint32, error) {
 	return 0, nil
 }
 
-// databaseIDs are those of the files of the database on the volume.
+// databaseIDs returns the DBIDs in the files of the database on the volume.
 func (o Options) databaseIDs() (ids []uint32, err error) {
 	folder := o.folder()
 	err = walk(folder, func(_ *os.File, name string, d fs.DirEntry) error {
@@ -321,7 +322,7 @@ func (o Options) databaseIDs() (ids []uint32, err error) {
 		if err == nil && id != 0 && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
-		return nil // it may be deleted meanwhile
+		return nil // the file may have been deleted in the meantime
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
@@ -329,14 +330,14 @@ func (o Options) databaseIDs() (ids []uint32, err error) {
 	return ids, err
 }
 
-// maxDepth is far below what a process may have open.
+// maxDepth is far below the limit of open files.
 const maxDepth = 32
 
 var errTooMany = fmt.Errorf("more than %d entries, which are not all looked at", maxLooked)
 
-// walk calls visit for the entries below a folder, with the open folder that has them and their names from the root,
-// until visit returns an error; fs.SkipAll ends the walk without one. It follows no link, leaves out what belongs to
-// the storage, holds few names at a time, and returns errTooMany after maxLooked entries.
+// walk calls visit for the entries below a folder, with the open folder of the entry and its name relative to the
+// root, until visit returns an error; fs.SkipAll ends the walk without one. It follows no links, skips entries of the
+// storage, holds few names at a time, and returns errTooMany after maxLooked entries.
 func walk(root string, visit visitor) error {
 	folder, err := shareddir.OpenFolder(root, ".")
 	if err != nil {
@@ -356,7 +357,7 @@ type walker struct {
 	looked int
 }
 
-// enter closes the folder.
+// enter walks through an open folder and closes it.
 func (w *walker) enter(folder *os.File, name string, depth int) error {
 	defer func() { _ = folder.Close() }()
 	for {
@@ -387,7 +388,7 @@ func (w *walker) look(folder *os.File, name string, d fs.DirEntry, depth int) er
 	}
 	below, err := shareddir.OpenFolderAt(folder, d.Name())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it was deleted meanwhile
+		return nil // deleted in the meantime
 	}
 	if err != nil {
 		return err
@@ -395,8 +396,8 @@ func (w *walker) look(folder *os.File, name string, d fs.DirEntry, depth int) er
 	return w.enter(below, name, depth+1)
 }
 
-// keepClaim writes into the marker which database the image creates, and that it has created it.
-// Until then the image makes it again when it is interrupted.
+// keepClaim records in the marker which database the image creates, and when the creation is complete. An interrupted
+// creation is repeated until then.
 func (s *supervisor) keepClaim() {
 	if !s.unfinished {
 		return
@@ -407,7 +408,7 @@ func (s *supervisor) keepClaim() {
 	if err == nil && (created || isNew) {
 		err = s.o.changeMarker(func(d *ownDatabase) {
 			if d.Created = created; created {
-				d.DBIDs = nil // those before the end of the creation are of no database
+				d.DBIDs = nil // IDs from before the end of the creation belong to no database
 			}
 			d.DBIDs = append(d.DBIDs, ids...)
 		})
@@ -419,8 +420,8 @@ func (s *supervisor) keepClaim() {
 	s.seen, s.unfinished = ids, !created
 }
 
-// keepCreated does so once the creation has ended. Until then it looks at one file only, because the
-// load may run.
+// keepCreated calls keepClaim once the creation has ended. Until then it checks a single file, because the load may
+// run.
 func (s *supervisor) keepCreated() {
 	if s.unfinished && isOf(s.o.createdFile(), 0) {
 		s.keepClaim()

@@ -17,10 +17,9 @@ import (
 
 const maxMountTable = 4 << 20
 
-// checkMountTable refuses Direct NFS where Oracle cannot see that a volume is on NFS. It compares
-// /etc/mtab, in which Oracle looks for its mounts, with the mounts of the kernel. Some container runtimes
-// do not make the file, and then an image has it or has not; without it Oracle silently uses the kernel's
-// client.
+// checkMountTable refuses Direct NFS if Oracle cannot see that a volume is on NFS. It compares /etc/mtab, where
+// Oracle looks for its mounts, with the kernel's mounts. Some container runtimes do not create the file, so it
+// depends on the image; without it Oracle silently uses the kernel's client.
 func (o Options) checkMountTable() error {
 	if m, err := o.mount(); !o.DirectNFS || err != nil || !m.IsNFS() || m.Point != filepath.Clean(o.DataDirectory) {
 		return nil //nolint:nilerr // nothing to compare with
@@ -45,7 +44,7 @@ func (o Options) checkMountTable() error {
 	return nil
 }
 
-// exportIn is the export that a mount table shows at a directory, if NFS is mounted there.
+// exportIn returns the export that a mount table shows at a directory, if NFS is mounted there.
 func exportIn(table []byte, directory string) (export string, shown bool) {
 	plain := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\134`, `\`)
 	for line := range bytes.Lines(table) {
@@ -59,7 +58,7 @@ func exportIn(table []byte, directory string) (export string, shown bool) {
 }
 
 func (o Options) readMountTable() ([]byte, error) {
-	f, err := os.Open(o.MountTable) // a link is how it should be
+	f, err := os.Open(o.MountTable) // it is usually a link
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +66,7 @@ func (o Options) readMountTable() ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxMountTable))
 }
 
-// mount is that of the volume, as the kernel has it.
+// mount returns the kernel's mount of the volume.
 func (o Options) mount() (procfs.Mount, error) {
 	f, err := shareddir.Open(filepath.Join(o.ProcDir, "self"), "mountinfo")
 	if err != nil {

@@ -24,12 +24,12 @@ const (
 	anyHost         = "0.0.0.0"
 )
 
-// mendNetFiles makes listener and instance independent of the host that the database was created
-// on. The images of Oracle Free write its name into listener.ora and tnsnames.ora and keep both on
-// the volume, and on another host the listener does not start. It returns what it has changed.
+// mendNetFiles makes listener and instance independent of the host on which the database was created. The images of
+// Oracle Free write the host name into listener.ora and tnsnames.ora on the volume, and on another host the listener
+// does not start. It returns the changed files.
 //
-// In tnsnames.ora only the addresses of this database change: those of the host that listener.ora
-// names, and LISTENER_<SID>, by which the instance finds its listener.
+// In tnsnames.ora it changes only the addresses of this database: the host that listener.ora names, and
+// LISTENER_<SID>, through which the instance finds its listener.
 func (o Options) mendNetFiles(home string) (mended []string, err error) {
 	mended, err = o.mendNetFilesIn(o.DataDirectory, filepath.Join(configFolder, o.SID))
 	if err != nil {
@@ -37,7 +37,7 @@ func (o Options) mendNetFiles(home string) (mended []string, err error) {
 			"a file of Oracle Net names another host, with which the listener does not start, and cannot be corrected: %v; "+
 				"make it a plain file of the user oracle (54321), with HOST = %s", err, anyHost)
 	}
-	// An image without a database on a volume, or with one of its own, keeps them here.
+	// An image without a database on a volume, or with a built-in database, keeps the files here.
 	inImage, _ := filepath.Glob(filepath.Join(o.base(), "homes", "*", "network", "admin")) // none with a bad pattern
 	if home != "" {
 		inImage = append(inImage, filepath.Join(home, "network", "admin"))
@@ -45,7 +45,7 @@ func (o Options) mendNetFiles(home string) (mended []string, err error) {
 	for _, dir := range inImage {
 		changed, err := o.mendNetFilesIn(dir, "")
 		mended = append(mended, changed...)
-		if err != nil { // the start may replace it by a link to the one on the volume
+		if err != nil { // the start may replace it with a link to the file on the volume
 			o.Log.Warn("A file of Oracle Net names another host and cannot be corrected", "error", err)
 		}
 	}
@@ -70,19 +70,19 @@ func (o Options) mendNetFilesIn(dir, folder string) (mended []string, err error)
 	return mended, nil
 }
 
-// netFile is a file of Oracle Net that changes.
+// netFile is a changed file of Oracle Net.
 type netFile struct {
 	name string
-	old  []string // hosts that it names
-	host string   // in place of them
-	text []byte   // what it becomes
+	old  []string // hosts to replace
+	host string   // replacement
+	text []byte   // new content
 }
 
-// changeNetFiles returns what changes of the texts. The listener's file is last: while it names
-// the other host, the names are looked at again.
+// changeNetFiles returns the changed files, the listener's file last: as long as it names the other host, the next
+// start checks the names again.
 func (o Options) changeNetFiles(listener, names []byte) []netFile {
 	stale := o.otherHosts(listener)
-	// An entry goes on in lines that begin with a blank.
+	// Lines that begin with a blank continue an entry.
 	own := regexp.MustCompile(`(?im)^LISTENER_` + regexp.QuoteMeta(o.SID) + `\s*=.*\n?(?:[ \t].*\n?)*`).Find(names)
 	var out []netFile
 	for _, f := range []netFile{
@@ -101,7 +101,7 @@ func hostPattern() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(\(\s*HOST\s*=\s*)([^()\s]+)(\s*\))`)
 }
 
-// otherHosts are those of the addresses in a text at which nothing can listen in this container.
+// otherHosts returns the hosts in the addresses of a text that this container cannot listen on.
 func (o Options) otherHosts(text []byte) []string {
 	var out []string
 	for _, m := range hostPattern().FindAllSubmatch(text, -1) {
@@ -127,8 +127,7 @@ func replaceHosts(text []byte, old []string, host string) []byte {
 	})
 }
 
-// readNetFile returns nothing where there is no such file, or where it is a link: the images
-// link to the file on the volume.
+// readNetFile returns nothing if the file does not exist or is a link: the images link to the file on the volume.
 func readNetFile(dir, name string) ([]byte, error) {
 	if info, err := os.Lstat(filepath.Join(dir, name)); err != nil || info.Mode()&fs.ModeSymlink != 0 {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -139,7 +138,7 @@ func readNetFile(dir, name string) ([]byte, error) {
 	return shareddir.Read(dir, name, maxNetFileBytes)
 }
 
-// replaceKeepingMode replaces a file at once, with the mode that it had.
+// replaceKeepingMode replaces a file atomically and keeps its mode.
 func replaceKeepingMode(dir, name string, text []byte) error {
 	info, err := os.Lstat(filepath.Join(dir, name))
 	if err != nil {

@@ -15,14 +15,15 @@ import (
 )
 
 const (
-	// askedBuffer and leastBuffer are net.core.rmem_max and wmem_max of Oracle's installation guides.
+	// askedBuffer and leastBuffer are the values of net.core.rmem_max and wmem_max in Oracle's installation guides.
 	askedBuffer = 4 << 20
 	leastBuffer = 1 << 20
-	// leastProcesses is the smallest default that images have for the parameter processes.
+	// leastProcesses is the smallest default of the images for the parameter processes.
 	leastProcesses = 200
 )
 
-// grantedBuffers asks the kernel for buffers of a socket, whose limits a pod cannot read.
+// grantedBuffers requests socket buffers from the kernel and returns the granted sizes, because a pod cannot read the
+// limits.
 func grantedBuffers() (b runfile.SocketBuffers, err error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -40,7 +41,7 @@ func grantedBuffers() (b runfile.SocketBuffers, err error) {
 	return b, nil
 }
 
-// smallBuffers says why the buffers slow down Direct NFS; empty = they do not.
+// smallBuffers returns why the buffers slow down Direct NFS; empty = they do not.
 func smallBuffers(b runfile.SocketBuffers) string {
 	if min(b.ReceiveBytes, b.SendBytes) >= leastBuffer {
 		return ""
@@ -50,7 +51,7 @@ func smallBuffers(b runfile.SocketBuffers) string {
 		"the node", b.ReceiveBytes>>10, b.SendBytes>>10, askedBuffer, leastBuffer)
 }
 
-// fewProcesses says why the instance may not start all its processes; empty = it may, or it is not known.
+// fewProcesses returns why the instance may not start all its processes; empty = it may, or the limit is unknown.
 func (o Options) fewProcesses() string {
 	inImage, _ := strconv.ParseInt(o.lookup("INIT_PROCESSES"), 10, 64)
 	processes := cmp.Or(o.Processes, inImage, leastProcesses)
@@ -69,8 +70,7 @@ func (o Options) fewProcesses() string {
 	return ""
 }
 
-// smallWrites says where a server takes smaller writes than those that the kernel client sends; empty =
-// nowhere.
+// smallWrites reports servers that accept smaller writes than the kernel client sends; empty = none.
 func (o Options) smallWrites(probes []runfile.ServerProbe) string {
 	m, err := o.mount()
 	i := slices.IndexFunc(m.Options, func(s string) bool { return strings.HasPrefix(s, "wsize=") })

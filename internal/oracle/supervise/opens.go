@@ -14,12 +14,12 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// imageSID is the SID that the image uses: its scripts write it in capitals, and have a default.
+// imageSID returns the SID that the image uses. Its scripts convert the SID to upper case, and have a default.
 func (o Options) imageSID() string {
 	return strings.ToUpper(cmp.Or(o.lookup("ORACLE_SID"), o.SID, "ORCLCDB"))
 }
 
-// What the images keep on the volume besides the folder of the database.
+// Names that the images use on the volume besides the folder of the database.
 const (
 	createdExtension = ".created"
 	configFolder     = "dbconfig"
@@ -27,25 +27,25 @@ const (
 
 func (o Options) folder() string { return filepath.Join(o.DataDirectory, o.imageSID()) }
 
-// createdFile is what the start scripts of Oracle's images write after a creation.
+// createdFile returns the path of the file that the start scripts of Oracle's images write after a creation.
 func (o Options) createdFile() string {
 	return filepath.Join(o.DataDirectory, "."+o.imageSID()+cmp.Or(o.lookup("CHECKPOINT_FILE_EXTN"), createdExtension))
 }
 
-// opening is what the image does with a volume.
+// opening describes how the image would handle a volume.
 type opening struct {
-	missing []string // for it to open the database; empty = it opens it
-	would   string   // do, where something is missing
-	deletes bool     // a datafile or control file
-	begun   bool     // there is something of the database
+	missing []string // requirements for opening the database; empty = the image opens it
+	would   string   // what the image would do otherwise
+	deletes bool     // the image would delete a datafile or control file
+	begun   bool     // parts of the database exist
 }
 
-// opening finds out whether it is certain that the image opens the database on the volume.
+// opening determines whether the image certainly opens the database on the volume.
 //
-// The start scripts of Oracle's images open a database only if the file .<SID>.created is there,
-// which they write after a creation, and the folder <SID>. Otherwise they delete <SID> and create a
-// database. So the files of other images, of DBCA or of RMAN, and those of a copy without hidden
-// files, would be lost. What a start needs besides is in dbconfig/<SID>.
+// The start scripts of Oracle's images open a database only if the folder <SID> exists, and the file .<SID>.created,
+// which they write after a creation. Otherwise they delete <SID> and create a database. They would thus delete the
+// files of other images, of DBCA or RMAN, and those of a copy without hidden files. Other files that a start needs
+// are in dbconfig/<SID>.
 func (o Options) opening() (opening, error) {
 	sid, folder, created := o.imageSID(), o.folder(), o.createdFile()
 	config := filepath.Join(o.DataDirectory, configFolder, sid)
@@ -78,7 +78,7 @@ func (o Options) opening() (opening, error) {
 	return now, err
 }
 
-// refuse is why the image is not started on these files.
+// refuse returns the reason why the image is not started on these files.
 func (now opening) refuse(files string) error {
 	return oracle.Failf(runfile.FailureForeignFiles, "%s, and it is not certain that the image would open the database "+
 		"on the volume. Missing: %s. The image would %s, so it is not started. Use an empty volume; or, with "+
@@ -86,15 +86,15 @@ func (now opening) refuse(files string) error {
 		strings.Join(now.missing, "; "), now.would)
 }
 
-// isOf says whether there is a file of this type. A link is none: what it leads to may not be there
-// for the image.
+// isOf reports whether a file of this type exists. A link does not count, because its target may not exist for the
+// image.
 func isOf(path string, mode fs.FileMode) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode().Type() == mode
 }
 
-// findDatafile names a datafile or control file below the folder of a database, if there is any. A
-// folder with too many entries counts as one that has some.
+// findDatafile returns the name of a datafile or control file below the folder of a database, if there is one. A
+// folder with too many entries counts as one that has such files.
 func findDatafile(folder string) (found string, err error) {
 	root, err := filepath.EvalSymlinks(folder) // files behind a link count, too
 	if err == nil {

@@ -16,84 +16,82 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Options say what to supervise.
+// Options configures a supervisor.
 type Options struct {
 	RunDir        string // shared with loader and collector
 	DirectNFS     bool   // Oracle's own NFS client on, or off
-	SID           string // told to those who read the state
+	SID           string // reported in the state
 	DataDirectory string // the volume
-	Export        string // that is mounted there; empty = it is not known
-	// RedoDirectory is where RedoExport is mounted for the redo logs; empty = they are with the data.
+	Export        string // mounted at DataDirectory; empty = unknown
+	// RedoDirectory is the mount point of RedoExport for the redo logs; empty = they are on the data volume.
 	RedoDirectory, RedoExport string
-	UseExisting               bool   // open a database there that was not created for a benchmark
-	Owner                     string // who this is, for other databases on the volume
+	UseExisting               bool   // open a database that was not created for a benchmark
+	Owner                     string // identifies this benchmark to other databases on the volume
 	Hostname                  string // of this container
-	// Listener is the address at which a database that is ready takes connections; empty = its
-	// health script alone says whether it is ready.
+	// Listener is the address at which a ready database accepts connections; empty = only the health script decides
+	// whether it is ready.
 	Listener      string
 	ProductRoot   string   // where images install; empty = /opt/oracle/product
-	StartCommand  []string // empty = that of Oracle's images
-	HealthCommand []string // empty = that of Oracle's images; 0 means ready
+	StartCommand  []string // empty = the command of Oracle's images
+	HealthCommand []string // empty = the command of Oracle's images; exit code 0 means ready
 
 	StartupTimeout  time.Duration // until ready, counted from each start
 	ShutdownTimeout time.Duration // of SHUTDOWN IMMEDIATE, before the processes are killed
 	HealthInterval  time.Duration // between two health checks; 0 = 5 s
-	// HeartbeatInterval is between two signs of life on the volume; 0 = 10 s.
+	// HeartbeatInterval is the time between two heartbeats on the volume; 0 = 10 s.
 	HeartbeatInterval time.Duration
-	// Engine says how Direct NFS reaches the servers, which are asked before the first start; nil =
-	// they are not asked.
+	// Engine describes how Direct NFS reaches the servers, which are probed before the first start; nil = no probes.
 	Engine       *runfile.Engine
-	MinFreeBytes int64 // of the volume before anything is started
+	MinFreeBytes int64 // required on the volume before the start
 	// Kit is the directory of the user's SLOB kit; empty = there is none.
 	Kit string
-	// Processes is the init parameter that a run sets; 0 = it sets none, and the image decides.
+	// Processes is the init parameter that a run sets; 0 = the image decides.
 	Processes int64
 	// MaxOpenFiles is the hard limit of open files of the database; 0 = 65536.
 	MaxOpenFiles uint64
 
-	Env     []string // of the container; the database gets it as it is
-	Secrets []string // words that must not come out
+	Env     []string // of the container; passed to the database
+	Secrets []string // words to remove from all output
 	ProcDir string   // empty = /proc
-	// Root is where the files of an image lie that is looked at and not run; empty = /. Owners are the
-	// owners of its files, by path, where Root has others.
+	// Root is the file tree of an image that is examined but not run; empty = /. Owners are the owners of its files, by
+	// path, if they differ from those in Root.
 	Root   string
 	Owners map[string]int64
 	// MountTable is where Oracle looks for its mounts; empty = /etc/mtab.
 	MountTable string
-	// Reap says that this process inherits orphans and buries them: it is the
-	// first of its container, or a subreaper.
+	// Reap reports that this process inherits orphans and must reap them: it is
+	// the first process of its container, or a subreaper.
 	Reap bool
 
-	// How the kernel is asked, in place of removeIPC and grantedBuffers. Without removeIPC nothing is
-	// removed.
+	// removeIPC and buffers replace calls of the kernel in tests. Without removeIPC nothing is removed.
 	removeIPC func(kind string, id int) error
 	buffers   func() (runfile.SocketBuffers, error)
 
-	Out io.Writer // what the database prints, without secrets
+	Out io.Writer // output of the database, without secrets
 	Log *slog.Logger
 	Now func() time.Time
 }
 
-// The times between two looks.
+// Intervals and timeouts.
 const (
 	healthInterval = 5 * time.Second
-	healthPatience = time.Minute // with one run of the health script
+	healthPatience = time.Minute // for one run of the health script
 	pollInterval   = 500 * time.Millisecond
-	// surrenderChecks is how many intervals a database has to become healthy after
-	// its image gave up: a pluggable database may open late.
+	// surrenderChecks is the number of intervals in which a database may become
+	// healthy after its image gave up: a pluggable database may open late.
 	surrenderChecks = 12
-	// listenerChecks is how many intervals a listener has after the health script succeeds.
+	// listenerChecks is the number of intervals in which a listener must answer after the health script succeeds.
 	listenerChecks = 24
-	// hangChecks is how many intervals a database may be silent before it is ready, where the
-	// server has refused the probe.
+	// hangChecks is the number of intervals in which a starting database may be silent if the server has refused the
+	// probe.
 	hangChecks       = 24
-	listenerPatience = 5 * time.Second // with one connection
+	listenerPatience = 5 * time.Second // for one connection
 )
 
 func (o Options) withDefaults() Options {
 	o.ProductRoot, o.ProcDir = cmp.Or(o.ProductRoot, o.Root+"/opt/oracle/product"), cmp.Or(o.ProcDir, o.Root+"/proc")
 	o.MountTable = cmp.Or(o.MountTable, o.Root+"/etc/mtab")
-	if o.removeIPC == nil && os.Getpid() == 1 { // then the objects are those of the pod
+	if o.removeIPC == nil && os.Getpid() == 1 { // then the objects belong to the pod
 		o.removeIPC = removeIPC
 	}
 	if o.buffers == nil {
@@ -103,7 +101,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// lookup returns a variable of the container; of several, the last counts.
+// lookup returns an environment variable of the container. If it is set several times, the last value counts.
 func (o Options) lookup(name string) string {
 	value := ""
 	for _, v := range o.Env {
@@ -114,20 +112,20 @@ func (o Options) lookup(name string) string {
 	return value
 }
 
-// base is ORACLE_BASE, which all images have at the same place.
+// base returns ORACLE_BASE, which has the same default in all images.
 func (o Options) base() string { return o.Root + cmp.Or(o.lookup("ORACLE_BASE"), "/opt/oracle") }
 
-// startCommand is what the image itself would run.
+// startCommand returns the start command of the image.
 func (o Options) startCommand() []string {
 	return o.command(o.StartCommand, "RUN_FILE", "runOracle.sh")
 }
 
-// healthCommand is the script by which the image itself tells whether it is ready.
+// healthCommand returns the image's own health script.
 func (o Options) healthCommand() []string {
 	return o.command(o.HealthCommand, "CHECK_DB_FILE", "checkDBStatus.sh")
 }
 
-// command is the given one, else the file that a variable of Oracle's images names.
+// command returns the given command, or else the file that a variable of Oracle's images names.
 func (o Options) command(given []string, variable, file string) []string {
 	if len(given) > 0 {
 		return given
@@ -135,8 +133,8 @@ func (o Options) command(given []string, variable, file string) []string {
 	return []string{filepath.Join(o.base(), cmp.Or(o.lookup(variable), file))}
 }
 
-// program looks for a file in the PATH of the container, and in ORACLE_BASE,
-// where the images keep what they link there.
+// program looks for a program in the PATH of the container, and in ORACLE_BASE,
+// where the images keep links.
 func (o Options) program(name string) string {
 	for _, dir := range append(filepath.SplitList(o.lookup("PATH")), strings.TrimPrefix(o.base(), o.Root)) {
 		path := o.Root + filepath.Join(dir, name)
@@ -147,8 +145,8 @@ func (o Options) program(name string) string {
 	return name
 }
 
-// findHome returns the Oracle home: the variable of the image, else the newest below the folder in
-// which images install.
+// findHome returns the Oracle home: the image's variable, or else the newest home below the folder where images
+// install.
 func (o Options) findHome() string {
 	if home := o.lookup("ORACLE_HOME"); home != "" {
 		return o.Root + home
@@ -163,9 +161,8 @@ func (o Options) findHome() string {
 
 const bash = "/bin/bash"
 
-// argv is what is executed for a command of the image. The start command of Oracle's images is
-// executed as their own CMD does: some have no interpreter in their first line, and a kernel does
-// not execute such a file.
+// argv returns the arguments for executing a command of the image. The start command of Oracle's images is executed
+// like their CMD: some have no interpreter in their first line, and the kernel does not execute such files.
 func (o Options) argv(command []string) []string {
 	if len(o.StartCommand) == 0 && slices.Equal(command, o.startCommand()) {
 		return append([]string{bash, "-c", `exec "$0"`}, command...)
@@ -188,8 +185,8 @@ func (o Options) path(program string) string {
 	return o.program(program)
 }
 
-// interpreterOf is the interpreter that the first line of a file names. A file that names none and
-// is no program of the system is a script that only a shell executes.
+// interpreterOf returns the interpreter in the first line of a file. A file without one that is not a system
+// executable is a script that only a shell can execute.
 func interpreterOf(path string) (name string, script bool) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -207,17 +204,17 @@ func interpreterOf(path string) (name string, script bool) {
 	return "", !bytes.HasPrefix(begin, []byte("\x7fELF"))
 }
 
-// checkStart finds out whether the image can be started.
+// checkStart checks whether the image can be started.
 func (o Options) checkStart() error {
 	return cmp.Or(o.checkCommand(checkStart, "command", o.startCommand()), o.checkSu())
 }
 
-// checkHealth finds out whether the image can tell its health.
+// checkHealth checks whether the image has a health script that can be executed.
 func (o Options) checkHealth() error {
 	return o.checkCommand(checkHealth, "healthCommand", o.healthCommand())
 }
 
-// checkKit finds out whether the kit can be run, with so many services.
+// checkKit checks whether the kit can run with this number of services.
 func (o Options) checkKit(services int) error {
 	if o.Kit == "" {
 		return nil
@@ -228,8 +225,8 @@ func (o Options) checkKit(services int) error {
 	return nil
 }
 
-// checkCommand says at once that a command of the image is not there or cannot be executed, which a
-// shell would only mumble.
+// checkCommand reports a command of the image that is missing or cannot be executed; a shell's message would be less
+// clear.
 func (o Options) checkCommand(what, field string, command []string) error {
 	path := o.path(command[0])
 	info, err := os.Stat(path)

@@ -12,25 +12,25 @@ import (
 	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
-// Gift gives a volume to the user of a database. It runs as root, and others may write to the volume meanwhile.
+// Gift changes the owner of a volume to the user of a database. It runs as root while others may write to the volume.
 type Gift struct {
 	UID, GID int
-	// Chown changes the owner of an open file, and is unix.Fchownat of it where it is nil.
+	// Chown changes the owner of an open file; nil = unix.Fchownat.
 	Chown func(f *os.File, uid, gid int) error
 }
 
-// Given says what a Gift has changed.
+// Given is the result of a Gift.
 type Given struct {
 	Changed int
-	// Foreign names a file that was not created for a benchmark: then nothing changes.
+	// Foreign names a file that was not created for a benchmark. If there is one, nothing changes.
 	Foreign string
-	// Left names an entry that stays as it is, because it belongs to somebody else, has a second name or is a device.
+	// Left names an entry that stays unchanged, because it belongs to another user, has a second name or is a device.
 	Left string
 }
 
-// Give changes the owner of a volume that is empty, or of one that a run has marked, with what is on it, first the
-// directory. Below it only plain files, folders and links change that root or the user owns and that have one name. A
-// mark is believed in a directory that only root and the user can write to.
+// Give changes the owner of an empty volume, or of a marked volume with its contents, beginning with the directory.
+// Below the directory it changes only plain files, folders and links that root or the user owns and that have a
+// single name. It trusts a marker only in a directory that no one but root and the user can write to.
 func (g Gift) Give(directory string) (Given, error) {
 	top, err := shareddir.OpenFolder(directory, ".")
 	if err != nil {
@@ -51,14 +51,14 @@ func (g Gift) Give(directory string) (Given, error) {
 		}
 	}
 	var given Given
-	// An empty volume has nothing else to give: what comes meanwhile is somebody else's.
+	// An empty volume has no other entries: those that appear in the meantime belong to others.
 	if err := g.change(top, true, &given); err != nil || len(m.Databases) == 0 {
 		return given, err
 	}
 	return given, walk(directory, func(folder *os.File, _ string, d fs.DirEntry) error {
 		entry, err := shareddir.OpenPath(folder, d.Name())
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // it was deleted meanwhile
+			return nil // deleted in the meantime
 		}
 		if err != nil {
 			return err
@@ -68,7 +68,7 @@ func (g Gift) Give(directory string) (Given, error) {
 	})
 }
 
-// change changes the owner of one entry. A volume that is empty is given whoever has it.
+// change changes the owner of one entry. It changes an empty volume whoever owns it.
 func (g Gift) change(entry *os.File, isVolume bool, given *Given) error {
 	info, err := entry.Stat()
 	if err != nil {
@@ -91,19 +91,19 @@ func (g Gift) change(entry *os.File, isVolume bool, given *Given) error {
 	return nil
 }
 
-// hasACL reports whether the bits of the group are the mask of a POSIX ACL, so that they say what others get, too. A
-// file system that gives no clear answer may have one.
+// hasACL reports whether the group bits are the mask of a POSIX ACL, which also bounds the rights of others. A file
+// system without a clear answer may have one.
 func hasACL(f *os.File) bool {
 	_, err := unix.Fgetxattr(int(f.Fd()), "system.posix_acl_access", nil)
 	return !errors.Is(err, unix.ENODATA) && !errors.Is(err, unix.ENOTSUP)
 }
 
-// isFileOrLink leaves out devices, with which whoever has them does more than with a file.
+// isFileOrLink excludes devices: owning a device gives access to more than a file.
 func isFileOrLink(mode fs.FileMode) bool { return mode.IsRegular() || mode.Type() == fs.ModeSymlink }
 
 func (g Gift) isUser(uid uint32) bool { return uid == 0 || int(uid) == g.UID }
 
-// distrust believes no marker that others than root and the user may have made, or moved there.
+// distrust trusts only markers that no one but root and the user can have created or moved there.
 func (g Gift) distrust(folder, marker *os.File) (string, error) {
 	why, err := distrustOthers(marker, 0, g.UID)
 	if err != nil || why != "" {

@@ -17,14 +17,14 @@ import (
 	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
-// keptParameters in the run directory is the server parameter file that the database last started
-// with. The run directory outlives this container, and not its pod: so no later run puts back what
-// somebody has changed since (see beforeRestart).
+// keptParameters in the run directory is a copy of the server parameter file that the database last started with. The
+// run directory outlives this container but not its pod, so a later run cannot undo changes that were made since (see
+// beforeRestart).
 const keptParameters = "database-spfile.ora"
 
 const maxParameterFile = 1 << 20
 
-// parameterFile is the server parameter file below the data directory; empty where there is none.
+// parameterFile returns the path of the server parameter file below the data directory; empty = there is none.
 func (o Options) parameterFile() string {
 	sid := o.imageSID()
 	for _, dir := range []string{"", "dbs"} {
@@ -36,8 +36,8 @@ func (o Options) parameterFile() string {
 	return ""
 }
 
-// keepParameters keeps the parameters of a database that is ready, once for each start. After a
-// creation the image may still have to move them to the volume.
+// keepParameters copies the parameters of a ready database, once per start. After a creation the image may still have
+// to move them to the volume.
 func (s *supervisor) keepParameters(c *child) {
 	path := s.o.parameterFile()
 	if path == "" || c.kept {
@@ -54,12 +54,12 @@ func (s *supervisor) keepParameters(c *child) {
 	}
 }
 
-// beforeRestart ends the name of the file beside the server parameter file that has what is kept. It is there from
-// the wish for a restart until the database is ready again, so that a container that is killed meanwhile leaves it
-// to the next.
+// beforeRestart is the suffix of the copy of keptParameters beside the server parameter file. The copy exists from
+// the request for a restart until the database is ready again, so that the next container finds it if this one is
+// killed.
 const beforeRestart = ".nfsbench-before"
 
-// saveParameters writes the kept parameters beside those that a restart begins with.
+// saveParameters writes the kept parameters beside the server parameter file before a restart.
 func (s *supervisor) saveParameters() {
 	path := s.o.parameterFile()
 	kept, err1 := shareddir.Read(s.o.RunDir, keptParameters, maxParameterFile)
@@ -76,8 +76,9 @@ func (s *supervisor) saveParameters() {
 	}
 }
 
-// undoParameters puts back the parameters from before a restart in which an earlier container was killed. A file
-// that somebody has changed or restored since stays as it is: only its ctime tells, because a backup has its old mtime.
+// undoParameters restores the parameters from before a restart during which an earlier container was killed. It
+// leaves a file that was changed or restored since. Only the ctime shows that, because a restored backup has its old
+// mtime.
 func (s *supervisor) undoParameters() {
 	path := s.o.parameterFile()
 	if path == "" {
@@ -97,13 +98,13 @@ func (s *supervisor) undoParameters() {
 	s.forgetParameters(path)
 }
 
-// putBackParameters is what to do when a start has failed, or when ctx has ended a restart before it was ready. Where
-// the parameters have changed since the database was ready, it puts the old ones back, so that the volume stays of use.
-// If they can be the reason, it starts once more to see that the old ones are good, and returns that the new ones
-// are refused. Otherwise it returns failure.
+// putBackParameters handles a failed start, and a restart that ctx ended before the database was ready. If the
+// parameters have changed since the database was ready, it restores the old ones, so that the volume stays usable. If
+// they can be the cause, it starts the database once more to check that the old ones work, and reports that the new
+// ones were refused. Otherwise it returns failure.
 func (s *supervisor) putBackParameters(ctx context.Context, c *child, state string, failure error) error {
 	if c.wasReady || ctx.Err() != nil && state != runfile.DatabaseRestarting {
-		return failure // a first start has no parameters of the loader, but maybe those of a person
+		return failure // a first start has no parameters of the loader, but it may have a user's
 	}
 	path := s.o.parameterFile()
 	kept, err1 := shareddir.Read(s.o.RunDir, keptParameters, maxParameterFile)
@@ -113,7 +114,7 @@ func (s *supervisor) putBackParameters(ctx context.Context, c *child, state stri
 	}
 	s.stop(c)
 	if oracle.CodeOf(context.Cause(ctx)) == runfile.FailureVolumeInUse {
-		return failure // another database has the volume now
+		return failure // another database uses the volume now
 	}
 	whole := filepath.Join(s.o.DataDirectory, path)
 	err := replaceKeepingMode(s.o.DataDirectory, path, kept)
@@ -153,7 +154,7 @@ func (s *supervisor) putBackParameters(ctx context.Context, c *child, state stri
 		why, then)
 }
 
-// forgetParameters removes what saveParameters wrote, also what a kill has left of it half written.
+// forgetParameters removes the files of saveParameters, also partly written ones.
 func (s *supervisor) forgetParameters(path string) {
 	left, _ := filepath.Glob(filepath.Join(s.o.DataDirectory, path) + ".nfsbench-*") // none with a bad pattern
 	for _, file := range left {

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// probePatience bounds one attempt over all paths. All attempts together take less than two
-	// minutes; a start of Direct NFS that the server refuses hangs for ten minutes and more.
+	// probePatience bounds one attempt over all paths. All attempts together take less than two minutes; a start of
+	// Direct NFS that the server refuses hangs for at least ten minutes.
 	probePatience = 20 * time.Second
 	probeAttempts = 3  // a server may be starting
 	maxProbed     = 16 // paths
@@ -28,16 +28,16 @@ const (
 	transferUnit = 32 << 10
 )
 
-// probeAdvice says what a server needs to admit a database in a pod.
+// probeAdvice names the server settings that admit a database in a pod.
 const probeAdvice = "Direct NFS of a pod needs an export that admits the address of the pod and ports above 1023 " +
 	"(ONTAP: vserver nfs modify -vserver SVM -mount-rootonly disabled -nfs-rootonly disabled; Linux: insecure in " +
 	"/etc/exports; FlashBlade: insecure in the NFS rule)"
 
-// probeServers mounts each export over each path as Direct NFS would, from this pod and from a
-// port above 1023, and unmounts it. It returns what each path answered, or why no server was asked.
+// probeServers mounts each export over each path as Direct NFS would, from this pod and from a port above 1023, and
+// unmounts it. It returns the answer of each path, or why it probed no server.
 //
-// The error is why Direct NFS cannot start. With NFSv3 there is no error: oradism has root's
-// ports, so a server may admit it and refuse the probe.
+// The error says why Direct NFS cannot start. With NFSv3 there is no error: oradism uses privileged ports, so a
+// server may accept it although it refuses the probe.
 func (o Options) probeServers(ctx context.Context) (all []runfile.ServerProbe, skipped string, err error) {
 	for _, v := range o.volumes() {
 		probes, without, problem := v.probeExport(ctx)
@@ -48,7 +48,7 @@ func (o Options) probeServers(ctx context.Context) (all []runfile.ServerProbe, s
 		}
 		all, skipped = append(all, probes...), cmp.Or(skipped, without)
 		if problem != nil {
-			return all, skipped, problem // at once, so that the bound holds
+			return all, skipped, problem // return at once, within the time limit
 		}
 	}
 	return all, skipped, nil
@@ -76,8 +76,8 @@ func (o Options) probeExport(ctx context.Context) (probes []runfile.ServerProbe,
 	}
 }
 
-// engineOfMount is the engine with the server and the export of the volume's mount. Without an
-// oranfstab Direct NFS uses these, over one path.
+// engineOfMount returns the engine with the server and export of the volume's mount. Without an oranfstab Direct NFS
+// uses these, over one path.
 func (o Options) engineOfMount() (runfile.Engine, error) {
 	e := *o.Engine
 	m, err := o.mount()
@@ -126,12 +126,12 @@ func (o Options) probeOnce(ctx context.Context) ([]runfile.ServerProbe, error) {
 	return probes, oracle.Failf(code, "Direct NFS of the database would hang at its start: %w; %s", errs[0], probeAdvice)
 }
 
-// probe mounts the export over one path, and checks the path. It returns the wtmax of the server.
+// probe mounts the export over one path, and checks the path. It returns the server's wtmax.
 func (o Options) probe(ctx context.Context, ch bench.ResolvedPath) (size int64, err error) {
 	e := *o.Engine
 	e.Channels = []bench.ResolvedPath{ch}
 	e.MountTimeoutSeconds, e.CallTimeoutSeconds = int32(probePatience/time.Second), int32(probePatience/time.Second)
-	e.TransferSizeBytes = 0 // ours is not that of Direct NFS
+	e.TransferSizeBytes = 0 // our transfer size is not that of Direct NFS
 	t, err := direct.Open(ctx, direct.Options{Engine: e, Now: o.Now, HighPorts: true})
 	if err != nil {
 		return 0, err
@@ -147,7 +147,7 @@ func (o Options) probe(ctx context.Context, ch bench.ResolvedPath) (size int64, 
 	return size, err
 }
 
-// problems are those of the probes, in a sentence; empty where there are none.
+// problems joins the problems of the probes in a sentence; empty = there are none.
 func problems(probes []runfile.ServerProbe) string {
 	var all []string
 	for _, p := range probes {

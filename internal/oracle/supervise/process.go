@@ -28,8 +28,8 @@ import (
 )
 
 const (
-	drainPatience  = time.Second     // with the last lines of a program that has ended
-	orphanPatience = 3 * time.Second // with what it leaves behind
+	drainPatience  = time.Second     // for the last lines of a program that has ended
+	orphanPatience = 3 * time.Second // for its remaining processes
 	killPatience   = 10 * time.Second
 )
 
@@ -38,28 +38,27 @@ type child struct {
 	cmd   *exec.Cmd
 	began time.Time
 	tail  *tail
-	done  chan struct{} // closed when it has ended and err is known
+	done  chan struct{} // closed after the end, when err is set
 	err   error
-	// gaveUp is when the image said that there will be no database; nil = never.
+	// gaveUp is set when the image reports that there will be no database; nil = never.
 	gaveUp atomic.Pointer[surrender]
-	// deaf counts the health checks in a row that succeeded although nothing listened.
+	// deaf counts successive health checks that succeeded although nothing listened.
 	deaf int
-	// wasReady says that the database was ready in this start, and kept that its parameters are kept.
+	// wasReady reports that the database was ready in this start. The flag kept reports that its parameters were kept.
 	wasReady, kept bool
 }
 
-// surrender is when an image gave up, and the last lines before that.
+// surrender records when an image gave up, and the last lines before.
 type surrender struct {
 	at    time.Time
 	words string
 }
 
-// gaveUpLine is what Oracle's images print when they could not create or start
-// the database. They do not end then, but follow the alert log forever.
+// gaveUpLine is printed by Oracle's images when they could not create or start
+// the database. They do not exit then, but follow the alert log forever.
 const gaveUpLine = "DATABASE SETUP WAS NOT SUCCESSFUL"
 
-// start starts the database, unless there are files that are not ours by now. What it prints goes to
-// Out and is listened to.
+// start starts the database, unless foreign files have appeared. It copies the output to Out and watches it.
 func (s *supervisor) start() (*child, error) {
 	if err := s.o.refuseForeignVolumes(); err != nil {
 		return nil, err
@@ -93,7 +92,7 @@ func (s *supervisor) start() (*child, error) {
 	go func() {
 		defer close(c.done)
 		c.err = s.family.wait(c.cmd)
-		// Its children may hold the pipe open for as long as they live.
+		// Its children may keep the pipe open for as long as they live.
 		select {
 		case <-read:
 		case <-time.NewTimer(drainPatience).C:
@@ -102,10 +101,9 @@ func (s *supervisor) start() (*child, error) {
 	return c, nil
 }
 
-// env is the environment of the image, in which a missing ORACLE_HOME is the
-// one that was found, and a password is without the line end that editors add to
-// the file that a Secret is made of: the loader leaves that out too, and the
-// images put what they are given into scripts of theirs.
+// env returns the environment of the image. It adds a missing ORACLE_HOME, and
+// removes from passwords the line end that editors add to the file of a Secret:
+// the loader removes it too, and the images insert the password into scripts.
 func (s *supervisor) env() []string {
 	env := append([]string{}, s.o.Env...)
 	for i, v := range env {
@@ -119,7 +117,7 @@ func (s *supervisor) env() []string {
 	return env
 }
 
-// printed takes one line of the database.
+// printed handles one line of the database's output.
 func (s *supervisor) printed(c *child, line string) {
 	line = s.redact.clean(line)
 	s.heard.Store(s.o.Now().UnixNano())
@@ -133,7 +131,7 @@ func (s *supervisor) printed(c *child, line string) {
 	s.alert(line)
 }
 
-// ended says whether it has.
+// ended reports whether the process has ended.
 func (c *child) ended() bool {
 	select {
 	case <-c.done:
@@ -144,14 +142,14 @@ func (c *child) ended() bool {
 }
 
 // stop asks the database to shut down, as the kubelet would ask the image, and
-// kills it when it does not in time. Whatever it leaves behind is killed too:
-// background processes of an instance would stand in the way of the next start.
+// kills it after a timeout. It also kills the remaining processes: background
+// processes of an instance would block the next start.
 func (s *supervisor) stop(c *child) {
 	if !c.ended() {
 		began := s.o.Now()
 		s.log.Info("Stopping the database", "within", s.o.ShutdownTimeout)
-		// The start script alone: its trap runs SHUTDOWN IMMEDIATE by programs
-		// that must not be told to end meanwhile.
+		// Signal only the start script: its trap runs SHUTDOWN IMMEDIATE with
+		// programs that must not be told to end in the meantime.
 		_ = c.cmd.Process.Signal(syscall.SIGTERM)
 		timer := time.NewTimer(s.o.ShutdownTimeout)
 		defer timer.Stop()
@@ -173,16 +171,16 @@ func (s *supervisor) stop(c *child) {
 	}
 }
 
-// health is what the image's health script said.
+// health is the result of the image's health script.
 type health struct {
-	code   int // its exit code; -1 when it did not end by itself
+	code   int // exit code; -1 if it did not end by itself
 	output string
 	deaf   error // why no connection is possible, although the code is 0
 }
 
 func (h health) isReady() bool { return h.code == 0 && h.deaf == nil }
 
-// checkHealth runs the health script once, unless ctx ends before.
+// checkHealth runs the health script once, unless ctx ends first.
 func (s *supervisor) checkHealth(ctx context.Context) health {
 	ctx, cancel := context.WithTimeout(ctx, healthPatience)
 	defer cancel()
@@ -209,8 +207,8 @@ func (s *supervisor) checkHealth(ctx context.Context) health {
 	}
 }
 
-// connect connects as loaders do. The health scripts connect over bequeath, within the container,
-// and succeed without a listener.
+// connect connects like a loader. The health scripts connect over bequeath, within the container, and succeed without
+// a listener.
 func (s *supervisor) connect(ctx context.Context) error {
 	if s.o.Listener == "" {
 		return nil
@@ -223,7 +221,7 @@ func (s *supervisor) connect(ctx context.Context) error {
 	return c.Close()
 }
 
-// explain says what the code means by the script's own documentation.
+// explain explains the exit code from the script's documentation.
 func (h health) explain() string {
 	if h.deaf != nil {
 		return fmt.Sprintf("its health script says that it is ready, but its listener takes no connection, which clients "+
@@ -245,8 +243,8 @@ func (h health) explain() string {
 	return text
 }
 
-// awaitReady waits for the health script to say 0. Its error is why it will not;
-// nil with a ctx that has ended says nothing.
+// awaitReady waits until the health script succeeds. Its error says why it will
+// not. If ctx has ended, it returns nil.
 func (s *supervisor) awaitReady(ctx context.Context, c *child) error {
 	ctx, cancel := context.WithCancel(ctx)
 	watched := make(chan struct{})
@@ -280,7 +278,7 @@ func (s *supervisor) awaitReady(ctx context.Context, c *child) error {
 	}
 }
 
-// claim keeps the claim until the database or ctx has ended. It does not wait for a health check.
+// claim calls keepClaim until the database or ctx has ended. It does not wait for a health check.
 func (s *supervisor) claim(ctx context.Context, c *child) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -296,7 +294,7 @@ func (s *supervisor) claim(ctx context.Context, c *child) {
 	}
 }
 
-// overdue says that the time for a start is over.
+// overdue returns an error if the startup timeout is over.
 func (s *supervisor) overdue(c *child, last health) error {
 	if s.o.Now().Sub(c.began) < s.o.StartupTimeout {
 		return nil
@@ -306,14 +304,14 @@ func (s *supervisor) overdue(c *child, last health) error {
 			"longer", s.o.StartupTimeout, last.explain(), s.lastWords(c)))
 }
 
-// family is every process below this one. The first process of a container
-// inherits the orphans of all others; who does not bury them fills the table of
-// processes. It must not bury those that a goroutine waits for, so every process
-// is started and awaited here. It is safe for several goroutines.
+// family manages all processes below this one. The first process of a container
+// inherits all orphans; if it does not reap them, they fill the process table.
+// It must not reap a process that a goroutine waits for, so family starts and
+// awaits every process. It is safe for concurrent use.
 type family struct {
 	proc string // usually /proc
 	mu   sync.Mutex
-	own  map[int]bool // somebody waits for them
+	own  map[int]bool // processes that a goroutine waits for
 }
 
 func newFamily(proc string) *family { return &family{proc: proc, own: map[int]bool{}} }
@@ -339,7 +337,7 @@ func (f *family) wait(cmd *exec.Cmd) error {
 	return err
 }
 
-// adopt makes this process inherit orphans and buries them until ctx ends.
+// adopt makes this process inherit orphans and reaps them until ctx ends.
 func (f *family) adopt(ctx context.Context) error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return err
@@ -348,7 +346,7 @@ func (f *family) adopt(ctx context.Context) error {
 	signal.Notify(died, syscall.SIGCHLD)
 	go func() {
 		defer signal.Stop(died)
-		// A signal may be lost where many die at once.
+		// A signal may be lost if many processes end at once.
 		tick := time.NewTicker(healthInterval)
 		defer tick.Stop()
 		for {
@@ -364,7 +362,7 @@ func (f *family) adopt(ctx context.Context) error {
 	return nil
 }
 
-// bury collects the dead children that nobody waits for.
+// bury reaps the ended children that no goroutine waits for.
 func (f *family) bury() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -375,17 +373,17 @@ func (f *family) bury() {
 	}
 }
 
-// maxProcFile bounds what is read of a file in /proc. Only the arguments of a process can be longer, and the first
-// of them counts.
+// maxProcFile bounds the bytes read from a file in /proc. Only the arguments of a process can be longer, and only the
+// first argument counts.
 const maxProcFile = 8 << 10
 
-// process is what the kernel reports about one.
+// process is the kernel's description of one process.
 type process struct {
 	pid, parent int
 	state       byte
 }
 
-// processes lists all that can be seen.
+// processes lists all visible processes.
 func (f *family) processes() []process {
 	entries, err := os.ReadDir(f.proc)
 	if err != nil {
@@ -401,7 +399,7 @@ func (f *family) processes() []process {
 		if err != nil {
 			continue // it is gone
 		}
-		// The name of the program is in brackets and may contain any of them.
+		// The program name is in parentheses and may contain any character.
 		fields := bytes.Fields(raw[bytes.LastIndexByte(raw, ')')+1:])
 		if len(fields) < 2 {
 			continue
@@ -414,8 +412,8 @@ func (f *family) processes() []process {
 	return out
 }
 
-// descendants lists the living processes below this one, orphans included that
-// it inherited.
+// descendants lists the living processes below this one, including inherited
+// orphans.
 func (f *family) descendants() []int {
 	all := f.processes()
 	below := []int{os.Getpid()}
@@ -429,8 +427,8 @@ func (f *family) descendants() []int {
 	return below[1:]
 }
 
-// extinguish kills all that is left below this process, once it has had the time
-// to end by itself, and waits until it has ended.
+// extinguish kills all remaining processes below this one after a grace period,
+// and waits until they have ended.
 func (f *family) extinguish(patience time.Duration) {
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()

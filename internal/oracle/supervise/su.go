@@ -19,8 +19,8 @@ import (
 
 const maxScript = 256 << 10
 
-// checkSu refuses an image whose start calls su or its like where that cannot work: su asks for a password then,
-// and a creation of minutes ends without a database.
+// checkSu refuses an image whose start calls su or a similar program that cannot work: su would ask for a password,
+// and a creation of several minutes would end without a database.
 func (o Options) checkSu() error {
 	scripts, _ := filepath.Glob(filepath.Join(o.base(), "*.sh*")) // none with a bad pattern
 	scripts = append(scripts, o.startCommand()[0])
@@ -33,7 +33,7 @@ func (o Options) checkSu() error {
 		for _, c := range suCalls(string(text), o.imageSID()) {
 			call := c.text
 			switch {
-			case forRoot(call) && !c.certain: // maybe root only
+			case forRoot(call) && !c.certain: // may run as root only
 			case forRoot(call):
 				return oracle.Failf(runfile.FailureUnsupported, "the image is made to run as root: %s calls %q, and the "+
 					"container runs as the user oracle (54321): use a newer image of Oracle Express or Free", script, clip(call))
@@ -47,19 +47,19 @@ func (o Options) checkSu() error {
 	return nil
 }
 
-// forRoot says whether only root can make a call without a password: it runs a program as another user.
+// forRoot reports whether only root can make a call without a password, because it runs a program as another user.
 func forRoot(call string) bool {
 	return regexp.MustCompile(`^(?:\S*/)?(?:runuser\b|su\s(?:-\S*\s+)*oracle\b)`).MatchString(call)
 }
 
-// suCall is a call of a program of setuid root. It is certain where only known conditions decide on it.
+// suCall is a call of a setuid root program. It is certain if only known conditions control it.
 type suCall struct {
 	text    string
 	certain bool
 }
 
-// suCalls are the calls in a script that an image with this SID may execute. Scripts that several editions share make
-// them only for one SID.
+// suCalls returns the calls that an image with this SID may execute in a script. Scripts that several editions share
+// make some calls only for one SID.
 func suCalls(text, sid string) []suCall {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
 	if err != nil { // a script that ends in a here-document, or a program
@@ -80,7 +80,7 @@ func suCalls(text, sid string) []suCall {
 	return s.calls
 }
 
-// userID answers the commands that say who the user is, and no other.
+// userID answers the commands that print the current user, and no others.
 func userID(w io.Writer, c *syntax.CmdSubst) error {
 	var text strings.Builder
 	err := syntax.NewPrinter().Print(&text, c)
@@ -93,7 +93,7 @@ func userID(w io.Writer, c *syntax.CmdSubst) error {
 	return err
 }
 
-// answer is what is known of a condition: min is "and", max is "or", and - is "not".
+// answer is the result of a condition: min is "and", max is "or", and - is "not".
 type answer int
 
 const (
@@ -102,16 +102,16 @@ const (
 	yes
 )
 
-// script looks for calls in what is executed where only a few variables are known.
+// script looks for calls in the executed parts of a script. Only a few variables are known.
 type script struct {
 	text  string
 	known *expand.Config
-	sure  answer // whether the piece that it looks at is executed
+	sure  answer // whether the current piece is executed
 	ended bool   // by exit or exec, in any case
 	calls []suCall
 }
 
-// look looks into a piece that is executed where a condition holds.
+// look looks for calls in a piece that is executed if a condition holds.
 func (s *script) look(piece syntax.Node, holds answer) {
 	if holds == no {
 		return
@@ -162,7 +162,7 @@ func (s *script) look(piece syntax.Node, holds answer) {
 	s.sure = before
 }
 
-// choose looks into the branches of an if.
+// choose looks for calls in the branches of an if.
 func (s *script) choose(n *syntax.IfClause) {
 	for c, reached := n, yes; c != nil; c = c.Else {
 		then := s.all(c.Cond, reached)
@@ -174,7 +174,7 @@ func (s *script) choose(n *syntax.IfClause) {
 	}
 }
 
-// match looks into the branches of a case.
+// match looks for calls in the branches of a case.
 func (s *script) match(n *syntax.CaseClause) {
 	s.look(n.Word, yes)
 	reached := yes
@@ -188,7 +188,7 @@ func (s *script) match(n *syntax.CaseClause) {
 	}
 }
 
-// all looks into statements, and says whether the last one holds.
+// all looks for calls in statements, and returns whether the last one succeeds.
 func (s *script) all(stmts []*syntax.Stmt, reached answer) (last answer) {
 	for _, stmt := range stmts {
 		s.look(stmt, reached)
@@ -197,14 +197,15 @@ func (s *script) all(stmts []*syntax.Stmt, reached answer) (last answer) {
 	return last
 }
 
-// apart looks into what a shell of its own executes, whose end is not that of the script.
+// apart looks for calls in a subshell, whose end does not end the script.
 func (s *script) apart(stmts []*syntax.Stmt) {
 	before := s.ended
 	s.all(stmts, yes)
 	s.ended = before
 }
 
-// call notes a call of su or its like, also behind a command that runs another one, and the end of the script.
+// call records a call of su or a similar program, also behind a command that runs another one, and the end of the
+// script.
 func (s *script) call(c *syntax.CallExpr) {
 	wrappers := []string{"exec", "command", "env", "nohup", "time", "timeout", "nice", "setsid", "xargs"}
 	for n, w := range c.Args {
@@ -224,7 +225,7 @@ func (s *script) call(c *syntax.CallExpr) {
 	}
 }
 
-// holds says whether a condition holds.
+// holds returns whether a condition holds.
 func (s *script) holds(cond *syntax.Stmt) (a answer) {
 	switch c := cond.Cmd.(type) {
 	case *syntax.CallExpr:
@@ -246,7 +247,7 @@ func (s *script) holds(cond *syntax.Stmt) (a answer) {
 	return a
 }
 
-// bracket is holds for the words of [ or test, joined by -a at most.
+// bracket evaluates the words of [ or test, joined by -a at most.
 func (s *script) bracket(args []*syntax.Word) answer {
 	if len(args) == 0 || args[0].Lit() != "[" && args[0].Lit() != "test" {
 		return unknown
@@ -267,7 +268,7 @@ func (s *script) bracket(args []*syntax.Word) answer {
 	return unknown
 }
 
-// test is holds for an expression between [[ and ]].
+// test evaluates an expression between [[ and ]].
 func (s *script) test(x syntax.TestExpr) answer {
 	switch x := x.(type) {
 	case *syntax.ParenTest:

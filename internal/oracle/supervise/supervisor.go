@@ -1,6 +1,6 @@
-// Package supervise is what runs first in the container of a database: it
-// switches Direct NFS on or off, checks what Oracle would only hint at in its
-// alert log, starts the image's own start command and watches over it.
+// Package supervise runs first in the container of a database: it switches
+// Direct NFS on or off, checks for problems that Oracle only mentions in its
+// alert log, runs the image's own start command and watches it.
 //
 // A container goes through
 //
@@ -9,13 +9,13 @@
 //	    ▼            ▼         ▼ │ (the loader asks)
 //	  Failed ◀───────┴───── Restarting
 //
-// and says so in one file of the run directory (runfile.DatabaseState), which is
-// replaced as a whole each time. Everything that goes wrong is one sentence
-// there, in the log and in the error that ends the program.
+// and writes its state to one file of the run directory
+// (runfile.DatabaseState), which it replaces atomically. Every failure is one
+// sentence in that file, in the log and in the error that ends the program.
 //
-// The image stays as its maker built it but for two things: the library of Direct
-// NFS in $ORACLE_HOME/rdbms/lib/odm, which is changed as `make -f ins_rdbms.mk
-// dnfs_on` does, and files of Oracle Net that name another host.
+// The package changes only two parts of the image: the library of Direct NFS in
+// $ORACLE_HOME/rdbms/lib/odm, like `make -f ins_rdbms.mk dnfs_on`, and files of
+// Oracle Net that name another host.
 package supervise
 
 import (
@@ -40,7 +40,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
-// supervisor watches over one container.
+// supervisor watches one container.
 type supervisor struct {
 	o       Options
 	log     *slog.Logger
@@ -48,19 +48,19 @@ type supervisor struct {
 	family  *family
 	journal *journal
 	redact  *redactor
-	// suspicion says why NFS servers refused the probe; empty = none did, or a start became ready.
+	// suspicion is the reason why NFS servers refused the probe; empty = none did, or a start became ready.
 	suspicion string
 	creates   bool // there was no database on the volume
-	// unfinished says that the database on the volume is ours and the marker does not say that its
-	// creation has ended; seen are the DBIDs that its files had last.
+	// unfinished reports that the database on the volume is ours, but that the marker does not record the end of its
+	// creation. The last DBIDs in its files are in seen.
 	unfinished bool
 	seen       []uint32
-	heard      atomic.Int64 // when the database or its alert log said something last, in Unix nanoseconds
+	heard      atomic.Int64 // time of the last output of the database or its alert log, in Unix nanoseconds
 }
 
-// Run prepares the image, starts the database and watches over it until ctx
-// ends, which shuts it down and is no error. Everything else that ends it is
-// one: a sentence that begins with one of the codes of runfile.
+// Run prepares the image, starts the database and watches it until ctx ends. It
+// then shuts the database down and returns no error. Any other end is an error:
+// a sentence with one of the codes of runfile.
 func Run(ctx context.Context, o Options) error {
 	o = o.withDefaults()
 	s := &supervisor{o: o, log: o.Log, redact: newRedactor(o.Secrets), family: newFamily(o.ProcDir)}
@@ -82,7 +82,7 @@ func Run(ctx context.Context, o Options) error {
 	return s.journal.change(func(d *runfile.DatabaseState) { d.State = runfile.DatabaseStopped })
 }
 
-// Check is the startup probe: nil when the database with that run directory is ready.
+// Check is the startup probe: it returns nil when the database with this run directory is ready.
 func Check(runDir string) error {
 	var s runfile.DatabaseState
 	raw, err := shareddir.Read(runDir, runfile.DatabaseFile, shareddir.SmallFile)
@@ -110,7 +110,7 @@ func (s *supervisor) run(ctx context.Context) error {
 	}
 	ctx, release, err := s.o.holdVolume(ctx)
 	if err != nil && ctx.Err() != nil {
-		return nil // it is told to end before it has begun
+		return nil // the container is told to end before the start
 	}
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (s *supervisor) run(ctx context.Context) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	if s.o.Reap {
-		// Not ended by ctx: those that a shutdown orphans are buried too.
+		// Continue after the end of ctx, to reap processes that the shutdown orphans.
 		burying, rest := context.WithCancel(context.WithoutCancel(ctx))
 		defer rest()
 		if err := s.family.adopt(burying); err != nil {
@@ -142,11 +142,11 @@ func (s *supervisor) run(ctx context.Context) error {
 	return err
 }
 
-// once is one start, from its beginning until everything of it has ended. It
-// says whether another one is asked for.
+// once runs the database once, from its start until all its processes have
+// ended. It reports whether another start is requested.
 func (s *supervisor) once(ctx context.Context, state string) (again bool, err error) {
 	err = s.journal.change(func(d *runfile.DatabaseState) {
-		// What the alert log said of the start before is forgotten.
+		// Drop the alert log lines of the previous start.
 		d.State, d.Library.AlertLine, d.Library.Mounts, d.Library.Warnings = state, "", nil, nil
 	})
 	if err != nil {
@@ -156,10 +156,10 @@ func (s *supervisor) once(ctx context.Context, state string) (again bool, err er
 	if err != nil {
 		return false, err
 	}
-	defer s.keepClaim() // when the image has ended, which no look before has seen
+	defer s.keepClaim() // when the image has ended, which earlier looks missed
 	defer s.stop(c)
 	if err := s.putBackParameters(ctx, c, state, s.serve(ctx, c)); err != nil {
-		// At once: stopping may take long, and Run tells what could not be written.
+		// Write the failure at once: stopping may take long, and Run reports write errors.
 		_, _ = s.failed(err)
 		return false, err
 	}
@@ -171,7 +171,7 @@ func (s *supervisor) once(ctx context.Context, state string) (again bool, err er
 	return true, s.journal.change(func(d *runfile.DatabaseState) { d.State = runfile.DatabaseRestarting })
 }
 
-// mendNetFiles corrects the files of Oracle Net, and keeps what it has corrected.
+// mendNetFiles corrects the files of Oracle Net, and records the corrections.
 func (s *supervisor) mendNetFiles() error {
 	mended, err := s.o.mendNetFiles(s.home)
 	return errors.Join(err, s.journal.change(func(d *runfile.DatabaseState) {
@@ -180,7 +180,7 @@ func (s *supervisor) mendNetFiles() error {
 	}))
 }
 
-// prepare does everything that comes before the first start.
+// prepare does all work before the first start.
 func (s *supervisor) prepare(ctx context.Context) error {
 	limits, err := s.o.limitProcesses()
 	if err != nil {
@@ -215,7 +215,7 @@ func (s *supervisor) prepare(ctx context.Context) error {
 	return nil
 }
 
-// probeServers asks the servers before Direct NFS does, and keeps what they answer.
+// probeServers probes the servers before Direct NFS uses them, and records the answers.
 func (s *supervisor) probeServers(ctx context.Context) error {
 	probes, skipped, err := s.o.probeServers(ctx)
 	if ctx.Err() != nil { // the container ends, so the answers mean nothing
@@ -233,7 +233,7 @@ func (s *supervisor) probeServers(ctx context.Context) error {
 	}))
 }
 
-// warnOfNode says what of the node and of the servers makes the database slower or smaller. It returns the
+// warnOfNode reports properties of the node and of the servers that slow down or limit the database. It returns the
 // buffers of Direct NFS.
 func (s *supervisor) warnOfNode(probes []runfile.ServerProbe) *runfile.SocketBuffers {
 	warnings := []string{s.o.fewProcesses(), s.o.smallWrites(probes)}
@@ -251,8 +251,8 @@ func (s *supervisor) warnOfNode(probes []runfile.ServerProbe) *runfile.SocketBuf
 	return buffers
 }
 
-// serve follows one start until ctx ends or a restart is asked for, both nil,
-// or until the database fails.
+// serve follows one start until ctx ends or a restart is requested, which both
+// return nil, or until the database fails.
 func (s *supervisor) serve(ctx context.Context, c *child) error {
 	if err := s.awaitReady(ctx, c); err != nil || ctx.Err() != nil {
 		return err
@@ -269,7 +269,7 @@ func (s *supervisor) serve(ctx context.Context, c *child) error {
 	s.log.Info("The database is ready", "after", now.Sub(c.began).Round(time.Millisecond))
 	err := s.journal.change(func(d *runfile.DatabaseState) {
 		d.State, d.Failure = runfile.DatabaseReady, nil
-		d.Generation = max(d.Generation+1, wish) // which fulfils whatever was wished for until now
+		d.Generation = max(d.Generation+1, wish) // fulfils all requests so far
 		if d.ReadyAt.IsZero() {
 			d.ReadyAt = now
 		}
@@ -280,7 +280,7 @@ func (s *supervisor) serve(ctx context.Context, c *child) error {
 	return s.watch(ctx, c, monitor)
 }
 
-// watch follows a database that is ready, as serve does.
+// watch follows a ready database, like serve.
 func (s *supervisor) watch(ctx context.Context, c *child, monitor *instance) error {
 	tick, look := time.NewTicker(pollInterval), time.NewTicker(2*s.o.HealthInterval)
 	defer tick.Stop()
@@ -308,8 +308,8 @@ func (s *supervisor) watch(ctx context.Context, c *child, monitor *instance) err
 	}
 }
 
-// refused says why waiting does not help: what the image said when it gave up, or that the
-// listener does not start. It is nil while neither is certain.
+// refused returns why further waiting is useless: the image gave up, or the listener does not start. It returns nil
+// while neither is certain.
 func (s *supervisor) refused(c *child, last health) error {
 	if c.deaf++; last.deaf == nil {
 		c.deaf = 0
@@ -332,8 +332,8 @@ func (s *supervisor) refused(c *child, last health) error {
 			"example, or an earlier start on this volume that was interrupted", last.explain(), g.words))
 }
 
-// hangPatience is how long a start may be silent where the server has refused the probe. A
-// database that is created copies files, and says little meanwhile.
+// hangPatience returns how long a start may be silent if the server has refused the probe. The creation of a database
+// copies files and prints little.
 func (s *supervisor) hangPatience() time.Duration {
 	patience := hangChecks * s.o.HealthInterval
 	if s.creates {
@@ -342,7 +342,7 @@ func (s *supervisor) hangPatience() time.Duration {
 	return patience
 }
 
-// hasEnded says how the start command ended, which it should not have.
+// hasEnded reports how the start command ended, which it should not do.
 func (s *supervisor) hasEnded(c *child) error {
 	how := "exit status 0"
 	if c.err != nil {
@@ -353,8 +353,8 @@ func (s *supervisor) hasEnded(c *child) error {
 		how, s.o.Now().Sub(c.began).Round(time.Millisecond), s.lastWords(c)))
 }
 
-// unlessFull returns err, or what to do about a full volume or too little shared memory where Oracle or its tools
-// speak of one in their last words.
+// unlessFull returns err, or the advice for a full volume or too little shared memory if the last lines of Oracle or
+// its tools mention one.
 func (s *supervisor) unlessFull(lastWords string, err error) error {
 	if ora := oracle.SharedMemory(lastWords); ora != "" {
 		return oracle.Failf(oracle.CodeOf(err), "%w; the instance gets no shared memory for its SGA (%s): lower sga_target, "+
@@ -372,7 +372,7 @@ func (s *supervisor) unlessFull(lastWords string, err error) error {
 	return err
 }
 
-// lastWords is the end of the log, as it stands in a sentence.
+// lastWords returns the end of the log, for use in a sentence.
 func (s *supervisor) lastWords(c *child) string {
 	if text := c.tail.text(); text != "" {
 		return "; the last lines of its log: " + text
@@ -380,15 +380,16 @@ func (s *supervisor) lastWords(c *child) string {
 	return "; it printed nothing"
 }
 
-// journal keeps the state and its file. It is safe for several goroutines.
+// journal holds the state and writes its file. It is safe for concurrent use.
 type journal struct {
 	mu    sync.Mutex
 	dir   string
 	state runfile.DatabaseState
 }
 
-// openJournal begins a state. Generations go on where an earlier container of
-// the same pod has left off, so that who waits for one is not told of an old one.
+// openJournal begins a state. Generations continue from an earlier container of
+// the same pod, so that a process that waits for a generation does not see an
+// old one.
 func openJournal(dir string, first runfile.DatabaseState) (*journal, error) {
 	j := &journal{dir: dir, state: first}
 	raw, err := shareddir.Read(dir, runfile.DatabaseFile, shareddir.SmallFile)
@@ -398,7 +399,7 @@ func openJournal(dir string, first runfile.DatabaseState) (*journal, error) {
 		return nil, fmt.Errorf("use run directory: %w", err)
 	default:
 		var old runfile.DatabaseState
-		// What is no state was written by nobody who waits for us.
+		// An unreadable state comes from no earlier container.
 		if json.Unmarshal(raw, &old) == nil {
 			j.state.Generation = old.Generation
 		}
@@ -406,7 +407,7 @@ func openJournal(dir string, first runfile.DatabaseState) (*journal, error) {
 	return j, j.change(func(*runfile.DatabaseState) {})
 }
 
-// change alters the state and writes it, as a whole or not at all.
+// change changes the state and writes it atomically.
 func (j *journal) change(alter func(*runfile.DatabaseState)) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -421,7 +422,7 @@ func (j *journal) change(alter func(*runfile.DatabaseState)) error {
 	return err
 }
 
-// asks reports whether the loader asks for another start than the last one that became ready.
+// asks reports whether the loader requests another start than the last one that became ready.
 func (j *journal) asks() bool {
 	wish := j.wish()
 	j.mu.Lock()
@@ -429,8 +430,8 @@ func (j *journal) asks() bool {
 	return wish > j.state.Generation
 }
 
-// wish is the generation that the loader asks for; 0 if it asks for none, or
-// for something that is no number.
+// wish returns the generation that the loader requests; 0 = none, or an invalid
+// one.
 func (j *journal) wish() int32 {
 	raw, _ := shareddir.Read(j.dir, runfile.DatabaseWishFile, shareddir.SmallFile)
 	n, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 32)

@@ -17,13 +17,13 @@ import (
 	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
-// checkVolume finds out, before the image spends minutes on it, whether a
-// database can be in the data directory.
+// checkVolume checks whether the data directory can hold a database, before the
+// image spends minutes on a creation.
 func (o Options) checkVolume() error {
 	f, err := os.CreateTemp(o.DataDirectory, tryWritePrefix+"*")
 	if err == nil {
 		if _, err = f.Write(make([]byte, 8192)); err == nil {
-			err = f.Sync() // an NFS client may say only now what the server said
+			err = f.Sync() // an NFS client may report a server error only now
 		}
 		err = errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
@@ -53,17 +53,17 @@ func isFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// tryWritePrefix begins the names of the files that test whether a volume is writable.
+// tryWritePrefix is the prefix of the files that test whether a volume is writable.
 const tryWritePrefix = ".nfsbench-write-"
 
-// volumes are these options for each volume of the database, that of the data first.
+// volumes returns these options for each volume of the database, the data volume first.
 func (o Options) volumes() []Options {
 	if o.RedoDirectory == "" {
 		return []Options{o}
 	}
 	redo := o
-	redo.DataDirectory, redo.MinFreeBytes = o.RedoDirectory, 0 // the redo logs may be there already
-	redo.Export, redo.UseExisting = o.RedoExport, false        // somebody else's files are never our redo logs
+	redo.DataDirectory, redo.MinFreeBytes = o.RedoDirectory, 0 // redo logs may exist already
+	redo.Export, redo.UseExisting = o.RedoExport, false        // files of others are never our redo logs
 	if o.Engine != nil {
 		e := *o.Engine
 		e.Export = o.RedoExport
@@ -72,7 +72,7 @@ func (o Options) volumes() []Options {
 	return []Options{o, redo}
 }
 
-// eachVolume makes a check of each volume, until one fails.
+// eachVolume runs a check for each volume, until one fails.
 func (o Options) eachVolume(check func(Options) error) error {
 	for _, v := range o.volumes() {
 		if err := check(v); err != nil {
@@ -82,17 +82,17 @@ func (o Options) eachVolume(check func(Options) error) error {
 	return nil
 }
 
-// redoFile in the data directory has the export with the redo logs of the database, without which
-// it cannot be opened, and in a second line that of the data, by which a copy of the volume is known.
+// redoFile in the data directory contains the export of the redo logs, without which the database cannot be opened.
+// Its second line is the export of the data, which identifies a copy of the volume.
 const redoFile = ".nfsbench-redo"
 
-// maxRedoFile is more than the API takes for the paths of two exports.
+// maxRedoFile is above the API's limit for the paths of two exports.
 const maxRedoFile = 16 << 10
 
 func (o Options) redoFile() string { return filepath.Join(o.DataDirectory, redoFile) }
 
-// checkRedo refuses a database whose redo logs are on another export than the one that is mounted,
-// and a copy of another database's volume: its control file names the redo logs of the original.
+// checkRedo refuses a database whose redo logs are on another export than the mounted one, and a copy of another
+// database's volume: its control file names the redo logs of the original.
 func (o Options) checkRedo() error {
 	raw, err := shareddir.Read(o.DataDirectory, redoFile, maxRedoFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -122,7 +122,7 @@ func (o Options) checkRedo() error {
 	return nil
 }
 
-// keepRedo writes on the volume where the redo logs are. Only a database that is ready can move them.
+// keepRedo records on the volume where the redo logs are. Only a ready database can move them.
 func (o Options) keepRedo() error {
 	if o.RedoExport == "" {
 		return nil
@@ -136,7 +136,7 @@ func (o Options) keepRedo() error {
 
 // claimVolumes marks the volumes as ours.
 func (s *supervisor) claimVolumes() error {
-	if err := s.o.checkRedo(); err != nil { // another database may have been there until now
+	if err := s.o.checkRedo(); err != nil { // another database may have used it until now
 		return err
 	}
 	for n, v := range s.o.volumes() {
@@ -151,14 +151,14 @@ func (s *supervisor) claimVolumes() error {
 	return nil
 }
 
-// claimVolume writes on a volume without foreign files which database the image may create there,
-// and returns that. With foreign files it is nil, for they stay somebody else's.
+// claimVolume records on a volume without foreign files which database the image may create there, and returns that
+// database. With foreign files it returns nil, because the files stay their owner's.
 func (o Options) claimVolume() (*ownDatabase, error) {
 	foreign, err := o.refuseForeign()
 	if err != nil || foreign {
 		return nil, err
 	}
-	// A new database is complete when the image writes this file, so that of one before must not be there.
+	// The image writes this file when a database is complete, so remove the file of a previous one.
 	if _, err := os.Stat(o.folder()); errors.Is(err, fs.ErrNotExist) {
 		created := filepath.Base(o.createdFile())
 		if err := shareddir.Remove(o.DataDirectory, created); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -172,16 +172,16 @@ func (o Options) claimVolume() (*ownDatabase, error) {
 	var own *ownDatabase
 	err = o.changeMarker(func(d *ownDatabase) {
 		if datafile == "" {
-			d.Created, d.DBIDs = false, nil // it is gone, and the image creates another one
+			d.Created, d.DBIDs = false, nil // the old one is gone, and the image creates another
 		}
 		own = d
 	})
 	return own, err
 }
 
-// refuseForeign refuses the files of somebody else: a database would be opened, changed for good
-// and restarted, or deleted. It says whether there are any, where they may be used. It also refuses
-// a database of ours that was complete and that the image would delete.
+// refuseForeign refuses foreign files, because a start would open the database, change it permanently and restart it,
+// or delete it. If foreign files may be used, it reports whether there are any. It also refuses a complete database
+// of ours that the image would delete.
 func (o Options) refuseForeign() (bool, error) {
 	name, err := o.foreign()
 	var now opening
@@ -218,7 +218,7 @@ func (o Options) refuseForeign() (bool, error) {
 		"database.container.existingDatabase to Use", files)
 }
 
-// refuseForeignVolumes does so for each volume.
+// refuseForeignVolumes calls refuseForeign for each volume.
 func (o Options) refuseForeignVolumes() error {
 	return o.eachVolume(func(v Options) error {
 		_, err := v.refuseForeign()

@@ -25,12 +25,11 @@ import (
 //go:embed rules.yaml
 var rulesFile []byte
 
-// Rule is one condition that every benchmark must meet, in the form of a validation of a
-// ValidatingAdmissionPolicy.
+// Rule is one condition that every benchmark must meet, in the format of a validation of a ValidatingAdmissionPolicy.
 type Rule struct {
 	Name              string `json:"name"`
 	Expression        string `json:"expression"`        // CEL over object and variables.policy
-	MessageExpression string `json:"messageExpression"` // names the field, the limit and whom to ask
+	MessageExpression string `json:"messageExpression"` // names the field, the limit and the contact
 }
 
 // Checker evaluates the rules. It is safe for concurrent use.
@@ -44,7 +43,7 @@ type compiled struct {
 // celCost bounds one evaluation of a rule, in the units of CEL.
 const celCost = 1_000_000
 
-// NewChecker compiles the rules, with the functions that the API server has.
+// NewChecker compiles the rules, with the CEL functions of the API server.
 func NewChecker() (*Checker, error) {
 	var rules []Rule
 	if err := yaml.UnmarshalStrict(rulesFile, &rules); err != nil {
@@ -76,7 +75,7 @@ func NewChecker() (*Checker, error) {
 	return c, nil
 }
 
-// MustChecker is NewChecker for the rules of this program, which its tests compile.
+// MustChecker returns a Checker for the embedded rules, which the tests compile. It panics on an error.
 func MustChecker() *Checker {
 	c, err := NewChecker()
 	if err != nil {
@@ -85,8 +84,8 @@ func MustChecker() *Checker {
 	return c
 }
 
-// Denied is the error for a benchmark that a rule refuses. Its text names the field, what
-// the policy allows and whom to ask.
+// Denied is the error for a benchmark that a rule refuses. Its text names the field, the limit of the policy and the
+// contact.
 type Denied struct{ Rule, Message string }
 
 // Error returns the message.
@@ -96,11 +95,11 @@ func (d *Denied) Error() string { return d.Message }
 // its defaults; nil if all allow it. A rule that cannot be evaluated refuses.
 func (c *Checker) Check(p policy.Policy, b *v1alpha1.NFSBenchmark) error { return c.check(p, b) }
 
-// CheckVolume returns a *Denied if the nodes may not mount a PersistentVolume of an NFS server that is about
-// to be made for the benchmark, wherever its address and path come from.
+// CheckVolume returns a *Denied if the nodes may not mount the NFS PersistentVolume that the operator is about to
+// create for the benchmark, whatever the origin of its address and path.
 func (c *Checker) CheckVolume(p policy.Policy, b *v1alpha1.NFSBenchmark, pv *corev1.PersistentVolume) error {
 	made := b.DeepCopy()
-	made.Spec.Database, made.Spec.Protocol.Client = nil, bench.ClientKernel // whoever uses it, a node mounts it
+	made.Spec.Database, made.Spec.Protocol.Client = nil, bench.ClientKernel // a node mounts it for every client
 	if made.Spec.Storage.Embedded == nil {
 		made.Spec.Storage = v1alpha1.Storage{Export: &v1alpha1.ExportStorage{
 			Servers: []string{pv.Spec.NFS.Server}, Path: pv.Spec.NFS.Path,
@@ -109,11 +108,11 @@ func (c *Checker) CheckVolume(p policy.Policy, b *v1alpha1.NFSBenchmark, pv *cor
 	return c.check(p, made, "exports", "embeddedMount")
 }
 
-// CheckClaim returns a *Denied if the class, or the backend that the benchmark names, may not give it the
-// volume of a claim that is about to be made.
+// CheckClaim returns a *Denied if the class, or the backend that the benchmark names, may not provide the volume of a
+// claim that the operator is about to create.
 func (c *Checker) CheckClaim(p policy.Policy, b *v1alpha1.NFSBenchmark, pvc *corev1.PersistentVolumeClaim) error {
 	made, size := b.DeepCopy(), pvc.Spec.Resources.Requests[corev1.ResourceStorage]
-	if t := made.Spec.Storage.Trident; t != nil && t.BackendName != "" { // its class is the operator's
+	if t := made.Spec.Storage.Trident; t != nil && t.BackendName != "" { // the class is the operator's
 		t.Size = size
 	} else {
 		made.Spec.Storage = v1alpha1.Storage{StorageClass: &v1alpha1.StorageClassStorage{
@@ -123,7 +122,7 @@ func (c *Checker) CheckClaim(p policy.Policy, b *v1alpha1.NFSBenchmark, pvc *cor
 	return c.check(p, made, "claims")
 }
 
-// check evaluates the rules of these names; without names, all.
+// check evaluates the named rules, or all rules without names.
 func (c *Checker) check(p policy.Policy, b *v1alpha1.NFSBenchmark, names ...string) error {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(b)
 	if err != nil {
@@ -156,7 +155,7 @@ func (c *Checker) check(p policy.Policy, b *v1alpha1.NFSBenchmark, names ...stri
 	return nil
 }
 
-// asMap is the policy as CEL sees it, with an empty list in place of an absent one.
+// asMap returns the policy in the form for CEL, with an empty list instead of an absent one.
 func asMap(p policy.Policy) (map[string]any, error) {
 	if p.Exports == nil {
 		p.Exports = []policy.Export{}

@@ -1,9 +1,8 @@
 // Package chart draws figures as SVG without a script: time series on shared
 // axes, curves over a logarithmic axis, and intervals.
 //
-// What a figure says does not depend on colour: lines differ by their dashes and
-// points by their shape, and both are named where they are drawn. It is pure:
-// values go in, text goes out.
+// No figure depends on colour: lines differ by their dashes and points by their shape, and each has its name beside
+// it. The package is pure: values go in, text goes out.
 package chart
 
 import (
@@ -14,19 +13,18 @@ import (
 	"unicode/utf8"
 )
 
-// Frame is what every figure has.
+// Frame holds the properties that all figures share.
 type Frame struct {
 	ID          string  // unique on the page
-	Title       string  // for those who do not see the figure, and as its tooltip
+	Title       string  // for screen readers, and as the tooltip
 	Description string  // what it shows, in words
-	Width       float64 // in pixels at which text has its size; below narrowWidth there is less of it
+	Width       float64 // in pixels of unscaled text; a figure below narrowWidth has less text
 }
 
 const (
 	narrowWidth = 600
 	rowHeight   = 18.0
-	// glyph is the mean width of a character of 12 pixels, on the wide side, so
-	// that what is laid out by it does not touch.
+	// glyph is a generous mean width of a character of 12 pixels, so that texts do not touch.
 	glyph = 7.2
 )
 
@@ -38,7 +36,7 @@ type canvas struct {
 
 func newCanvas(f Frame) *canvas { return &canvas{frame: f} }
 
-// done closes the figure at its height.
+// done returns the figure with its height.
 func (c *canvas) done(height float64) string {
 	id := identifier(c.frame.ID)
 	head := `<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" viewBox="0 0 ` + num(c.frame.Width) + " " +
@@ -48,7 +46,7 @@ func (c *canvas) done(height float64) string {
 	return head + c.String() + "</svg>"
 }
 
-// identifier keeps what may stand in an ID.
+// identifier replaces the characters that an ID may not contain.
 func identifier(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
@@ -58,8 +56,8 @@ func identifier(s string) string {
 	}, s)
 }
 
-// num writes a coordinate with at most one decimal. What is no number is 0, so
-// that a broken value cannot break the figure.
+// num writes a coordinate with at most one decimal. NaN and infinity become 0, so that a broken value cannot break
+// the figure.
 func num(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "0"
@@ -101,7 +99,7 @@ func (c *canvas) rect(x, y, w, h float64, class, title string) {
 	c.closed("rect", title)
 }
 
-// closed ends an element, with a tooltip where there is one.
+// closed ends an element, with a tooltip if title is not empty.
 func (c *canvas) closed(element, title string) {
 	if title == "" {
 		c.add("/>")
@@ -150,10 +148,10 @@ func (c *canvas) mark(x, y, r float64, shape int, class, title string) {
 	}
 }
 
-// width is how wide a text is at most, about.
+// width estimates the width of a text from above.
 func width(s string) float64 { return glyph * float64(utf8.RuneCountInString(s)) }
 
-// short cuts a text to a width. The whole of it belongs into a tooltip or table.
+// short cuts a text to a width. The full text belongs into a tooltip or table.
 func short(s string, room float64) string {
 	n := max(int(room/glyph), 1)
 	if utf8.RuneCountInString(s) <= n {

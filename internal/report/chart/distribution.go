@@ -8,7 +8,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/human"
 )
 
-// Distribution is how values spread over a logarithmic axis, in microseconds.
+// Distribution is a histogram of latencies over a logarithmic axis, in microseconds.
 type Distribution struct {
 	Name  string
 	Bars  []Bar
@@ -66,7 +66,7 @@ func (p *plot) distribution(d Distribution, i int, ticks []float64, y float64) f
 				fmt.Sprintf("%s to %s: %.3g %%", human.Latency(b.From), human.Latency(b.To), b.Share*100))
 		}
 	}
-	// Each label has a row, the lowest value at the top, so that the lines of the others begin below it.
+	// Each label has a row, the lowest value at the top, so that the lines of the other labels begin below it.
 	for i, m := range marks {
 		px, row, label := p.x.at(m.Value), y+markRow*float64(i), m.Label+" "+human.Latency(m.Value)
 		p.line(px, row+2, px, bottom, "mark")
@@ -78,12 +78,11 @@ func (p *plot) distribution(d Distribution, i int, ticks []float64, y float64) f
 // markRow is the height of the row of a label.
 const markRow = 14.0
 
-// nines is where a share lies: 90 %, 99 %, 99.9 % are at equal distances.
+// nines maps shares to an axis on which 90 %, 99 % and 99.9 % are at equal distances.
 func nines(share float64) float64 { return 1 / max(1-share, 1e-7) }
 
-// Percentiles draws the latency that a share of all operations does not exceed:
-// X of a point is the share, from 0 to 1, and Y the latency in microseconds. Both
-// axes are logarithmic, that of the shares in nines.
+// Percentiles draws the latency that a share of all operations does not exceed: X of a point is the share, from 0 to
+// 1, and Y the latency in microseconds. Both axes are logarithmic, the axis of the shares in nines.
 func Percentiles(f Frame, curves []Line) string {
 	low, high, last := 0.0, 0.0, 10.0
 	for _, k := range curves {
@@ -99,7 +98,7 @@ func Percentiles(f Frame, curves []Line) string {
 	p.grid(ys, ticks, human.Latency[float64])
 	shares, ticks := []float64{0, .5, .9, .99, .999, .9999, .99999}, nil
 	for _, share := range shares {
-		if !(nines(share) <= last*1.001) { // not a number, too
+		if !(nines(share) <= last*1.001) { // also true for NaN
 			break
 		}
 		p.line(p.x.at(nines(share)), y+6, p.x.at(nines(share)), bottom, "grid")

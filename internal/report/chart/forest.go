@@ -6,8 +6,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/human"
 )
 
-// Interval is one row of a forest plot: a difference in percent with its
-// confidence interval. NaN is not known.
+// Interval is one row of a forest plot: a difference in percent with its confidence interval. NaN means unknown.
 type Interval struct {
 	Label      string
 	Value      float64
@@ -19,15 +18,14 @@ type Interval struct {
 	StartGroup string // heading before this row
 }
 
-// Forest is intervals below each other around zero.
+// Forest draws intervals below each other around zero.
 type Forest struct {
 	Rows        []Interval
 	Band        float64 // within which a difference does not matter, in percent
 	Left, Right string  // what the sides mean
 }
 
-// SVG draws the forest plot. On a narrow page what is written stands above each
-// interval.
+// SVG draws the forest plot. On a narrow page the texts are above each interval.
 func (fo Forest) SVG(f Frame) string {
 	p := &plot{canvas: newCanvas(f)}
 	height := 24.0
@@ -35,7 +33,7 @@ func (fo Forest) SVG(f Frame) string {
 		height = 40
 	}
 	const top, groupHeight = 20.0, 22.0
-	label, figure, bottom := 0.0, 0.0, top+8 // widths of what is written on both sides
+	label, figure, bottom := 0.0, 0.0, top+8 // widths of the texts on both sides
 	low, high := -fo.Band*1.6, fo.Band*1.6
 	for _, r := range fo.Rows {
 		label, figure, bottom = max(label, width(r.Label)), max(figure, width(r.Text)), bottom+height
@@ -48,7 +46,7 @@ func (fo Forest) SVG(f Frame) string {
 			}
 		}
 	}
-	// One wild interval must not make all others a dot.
+	// One extreme interval must not compress all others.
 	low, high = max(low, -300), min(max(high, low+.1), 300)
 	label, figure = min(label+12, f.Width*.3), min(figure+14, f.Width*.36)
 	if f.Width < narrowWidth {
@@ -69,8 +67,7 @@ func (fo Forest) SVG(f Frame) string {
 	return p.done(bottom + 20)
 }
 
-// background says above the rows which way is which, and draws the band and the
-// grid behind them.
+// background labels the sides above the rows, and draws the band and the grid behind the rows.
 func (fo Forest) background(p *plot, ticks []float64, top, bottom float64) {
 	zero := p.x.at(0)
 	if zero-width(fo.Left)-14 >= 0 {
@@ -94,8 +91,7 @@ func (fo Forest) background(p *plot, ticks []float64, top, bottom float64) {
 	}
 }
 
-// interval draws a row. Its texts stand beside it, or above it without a width of
-// the label.
+// interval draws a row. Its texts are beside the interval, or above it if label is 0.
 func (p *plot) interval(r Interval, y, height, label float64) {
 	at := y + height/2 + 2
 	if label == 0 {

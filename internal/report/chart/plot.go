@@ -17,14 +17,14 @@ type Panel struct {
 	Max    float64 // end of the axis; 0 = a round number above the lines
 }
 
-// Line is one line. Its number in the panel gives its dashes and its colour.
+// Line is one line. Its index in the panel selects its dashes and its colour.
 type Line struct {
 	Name   string
 	Points []Point
-	Ranges []Range // how far the repetitions behind each point of Steps lie apart; can be empty
+	Ranges []Range // in Steps, the range of the repetitions of each point; can be empty
 }
 
-// Range goes from the lowest to the highest.
+// Range holds the lowest and the highest value.
 type Range struct{ Low, High float64 }
 
 // Point is one value of a line. A Y that is not a number is a gap.
@@ -49,11 +49,11 @@ func newPlot(f Frame, low, high float64) *plot {
 	return &plot{newCanvas(f), scale{low: low, high: high, from: 52, to: f.Width - 10}}
 }
 
-// tickRoom is above the plot for the label of its highest tick.
+// tickRoom is the space above the plot for the label of its highest tick.
 const tickRoom = 7.0
 
-// heading is the title of a panel, and the names of its lines where there are
-// several, in a row of their own where one is too short.
+// heading draws the title of a panel and, if there are several lines, their names, in further rows if they do not
+// fit. It returns the top of the plot.
 func (p *plot) heading(n Panel, y float64) float64 {
 	title := short(n.Title, p.x.to)
 	p.text(0, y+12, start, "head", title)
@@ -68,8 +68,8 @@ func (p *plot) heading(n Panel, y float64) float64 {
 	return y + rowHeight + tickRoom
 }
 
-// legend names lines or groups behind their samples, from x on and in further rows where there is no room.
-// It returns the last row.
+// legend draws names of lines or groups behind their samples, from x on and in further rows if they do not fit. It
+// returns the last row.
 func (p *plot) legend(x, y float64, names []string, sample func(i int, x, y float64)) float64 {
 	const room = 44
 	need := 0.0
@@ -91,8 +91,7 @@ func (p *plot) legend(x, y float64, names []string, sample func(i int, x, y floa
 	return y
 }
 
-// axis is the vertical axis of a panel with its ticks. headroom is how far it goes
-// beyond the highest line.
+// axis returns the vertical axis of a panel with its ticks. It ends at headroom times the highest line.
 func (n Panel) axis(top, bottom, headroom float64) (scale, []float64) {
 	most := n.Max
 	if most == 0 {
@@ -122,8 +121,8 @@ func (p *plot) grid(ys scale, ticks []float64, label func(float64) string) {
 	}
 }
 
-// shownLimits are those that are not far above the lines: a limit at ten times
-// the load would make the load flat.
+// shownLimits returns the limits that are not far above the lines: a limit at ten times the load would flatten the
+// lines.
 func (n Panel) shownLimits() []Mark {
 	var out []Mark
 	for _, l := range n.Limits {
@@ -141,8 +140,7 @@ func (p *plot) limits(n Panel, ys scale) {
 	}
 }
 
-// across ends a figure with its horizontal axis at y: the ticks, the labels that there is room for, and what
-// the axis is.
+// across ends a figure with its horizontal axis at y: the ticks, the labels that fit, and the caption.
 func (p *plot) across(y float64, ticks []float64, label func(float64) string, caption string) string {
 	free := 0.0
 	for _, t := range ticks {
@@ -175,7 +173,7 @@ func (p *plot) curves(lines []Line, ys scale, tooltip func(Line, Point) string) 
 	}
 }
 
-// knee marks where more load gives no more.
+// knee marks the level from which more load hardly adds throughput.
 func (p *plot) knee(at, top, bottom float64) {
 	x := p.x.at(at)
 	p.line(x, top, x, bottom, "mark")
@@ -210,7 +208,7 @@ func (p *plot) through(points []Point, ys scale) string {
 	return b.String()
 }
 
-// runs are the parts of points without a gap.
+// runs splits points at gaps.
 func runs(points []Point) [][]Point {
 	var out [][]Point
 	begin := 0
@@ -226,7 +224,7 @@ func runs(points []Point) [][]Point {
 	return out
 }
 
-// Highest is the highest of all values that are numbers; 0 of none.
+// Highest returns the highest of all values that are numbers; 0 if there is none.
 func Highest(lines []Line) float64 {
 	most := 0.0
 	for _, l := range lines {

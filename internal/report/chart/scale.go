@@ -13,7 +13,7 @@ type scale struct {
 	log       bool
 }
 
-// at is where a value lies. Values beyond the ends lie at the ends.
+// at returns the pixel of a value. Values beyond the ends lie at the ends.
 func (s scale) at(v float64) float64 {
 	low, high := s.low, s.high
 	if s.log {
@@ -26,7 +26,7 @@ func (s scale) at(v float64) float64 {
 	return s.from + min(max(share, 0), 1)*(s.to-s.from)
 }
 
-// step is a round distance of ticks so that about n fit into a range.
+// step returns a round distance of ticks, so that about n fit into a range.
 func step(span float64, n int) float64 {
 	if !(span > 0) || math.IsInf(span, 0) {
 		return 1
@@ -41,8 +41,7 @@ func step(span float64, n int) float64 {
 	return 10 * magnitude
 }
 
-// linear is a scale from zero, or from below it, to a round end above high, with
-// its ticks.
+// linear returns a scale between round numbers around low and high, with its ticks.
 func linear(low, high float64, n int, from, to float64) (scale, []float64) {
 	const most = 1e15
 	if math.IsNaN(low) || math.IsInf(low, 0) {
@@ -61,7 +60,7 @@ func linear(low, high float64, n int, from, to float64) (scale, []float64) {
 	return scale{low: first * d, high: last * d, from: from, to: to}, ticks
 }
 
-// tickText writes ticks with the decimals that tell them apart.
+// tickText returns a function that writes ticks with the decimals that distinguish them.
 func tickText(ticks []float64) func(float64) string {
 	decimals := 0
 	if len(ticks) > 1 {
@@ -74,7 +73,7 @@ func tickText(ticks []float64) func(float64) string {
 	return func(v float64) string { return strconv.FormatFloat(v+0, 'f', decimals, 64) }
 }
 
-// percentText is tickText with a sign and the unit.
+// percentText returns a function that writes ticks as tickText does, with a sign and the unit.
 func percentText(ticks []float64) func(float64) string {
 	text := tickText(ticks)
 	return func(v float64) string {
@@ -85,7 +84,7 @@ func percentText(ticks []float64) func(float64) string {
 	}
 }
 
-// bounded keeps what a broken file can hold within what can be drawn.
+// bounded limits a value, which may come from a broken file, to the range that can be drawn.
 func bounded(v, low, high float64) float64 {
 	if math.IsNaN(v) {
 		return low
@@ -93,8 +92,7 @@ func bounded(v, low, high float64) float64 {
 	return min(max(v, low), high)
 }
 
-// logarithmic is a scale over whole or half decades, with ticks at 1, 2 and 5, or
-// at powers of ten where there are many.
+// logarithmic returns a scale with ticks at 1, 2 and 5, or at powers of ten over more than three decades.
 func logarithmic(low, high, from, to float64) (scale, []float64) {
 	low = bounded(low, 1e-3, 1e12)
 	high = max(bounded(high, 1e-3, 1e13), low*2)
@@ -118,7 +116,7 @@ func logarithmic(low, high, from, to float64) (scale, []float64) {
 	return scale{low: ticks[0], high: ticks[len(ticks)-1], from: from, to: to, log: true}, ticks
 }
 
-// seconds of a time axis: round to people.
+// timeStep returns a distance of ticks on a time axis that is round in seconds, minutes, hours or days.
 func timeStep(span float64, n int) float64 {
 	steps := []float64{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400}
 	for _, s := range steps {

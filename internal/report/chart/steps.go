@@ -7,8 +7,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/human"
 )
 
-// Steps is panels below each other over the same levels of load: X of a point is
-// the index of its level.
+// Steps draws panels below each other over the same levels of load: X of a point is the index of its level.
 type Steps struct {
 	Levels []string // in order, such as numbers of users
 	Axis   string   // what the levels are
@@ -64,9 +63,8 @@ func (s Steps) line(p *plot, unit string, l Line, i int, ys scale) {
 	}
 }
 
-// Order is values by the position at which they were measured, as their distance
-// from what is usual for their group, in percent: what drifts with time is seen
-// whatever the groups differ in.
+// Order shows values by the position at which they were measured, as their distance from the usual value of their
+// group, in percent: a drift over time is visible, however the groups differ.
 type Order struct {
 	Groups []string
 	Points []OrderPoint

@@ -9,23 +9,22 @@ import (
 	"github.com/nfsbench/nfsbench/internal/human"
 )
 
-// Timeline is panels below each other on one time axis, in seconds.
+// Timeline draws panels below each other on one time axis, in seconds.
 type Timeline struct {
 	Panels   []Panel
 	Bands    []Band
-	Pauses   []Band // in which nothing happened; the label is that of the tooltip
+	Pauses   []Band // times without an answer; the label is the tooltip
 	From, To float64
 }
 
 // Band is a part of the time axis.
 type Band struct {
 	From, To float64
-	Label    string // written where there is room
+	Label    string // written if there is room
 	Shaded   bool   // is not counted, such as a warm-up
 }
 
-// SVG draws the timeline. Two timelines of one width and one From and To have
-// their time at the same place.
+// SVG draws the timeline. Timelines with the same width, From and To have the same time axis.
 func (t Timeline) SVG(f Frame) string {
 	const longest = 1e9 // seconds, 30 years
 	t.From = bounded(t.From, 0, longest)
@@ -81,8 +80,8 @@ func (t Timeline) panel(p *plot, n Panel, y float64) float64 {
 // columnPixels is the width of a column that points are reduced to.
 const columnPixels = 1.5
 
-// series draws a line, or where there are more points than columns the mean of
-// each column, with all that lay between its lowest and its highest behind it.
+// series draws a line. With more points than columns, it draws the mean of each column over an area from the lowest
+// to the highest value.
 func (t Timeline) series(p *plot, l Line, i int, ys scale) {
 	n := int((p.x.to - p.x.from) / columnPixels)
 	if len(l.Points) <= n {
@@ -100,7 +99,7 @@ func (t Timeline) series(p *plot, l Line, i int, ys scale) {
 	p.path(p.polyline(means, ys), lineClass(i), "")
 }
 
-// column is what all points of one pixel column come to.
+// column summarizes all points of one pixel column.
 type column struct {
 	count          int
 	low, high, sum float64
@@ -109,8 +108,8 @@ type column struct {
 
 func (c column) mean() float64 { return c.sum / float64(c.count) }
 
-// reduce puts points into n columns between two ends and keeps the lowest and the
-// highest of each, so that a dip of one second is seen in a picture of an hour.
+// reduce puts points into n columns between two ends and keeps the lowest and the highest of each, so that a dip of
+// one second is visible in a figure of an hour.
 func reduce(points []Point, from, to float64, n int) []column {
 	columns := make([]column, n)
 	for _, p := range points {
@@ -136,8 +135,7 @@ func reduce(points []Point, from, to float64, n int) []column {
 	return columns
 }
 
-// columnRuns are the parts of columns without a gap, as mean, lowest and highest
-// at the middle of each column.
+// columnRuns splits columns at gaps, and returns the mean, lowest and highest at the middle of each column.
 func columnRuns(columns []column, from, to float64) [][3][]Point {
 	var out [][3][]Point
 	open := false
@@ -158,7 +156,7 @@ func columnRuns(columns []column, from, to float64) [][3][]Point {
 	return out
 }
 
-// tooltips are invisible columns with what each line did in them.
+// tooltips draws invisible columns, whose tooltips show the values of each line.
 func (t Timeline) tooltips(p *plot, n Panel, top float64) {
 	const columns = 60
 	texts := make([][]string, columns)

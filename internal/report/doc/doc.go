@@ -1,9 +1,8 @@
-// Package doc is a report as a document: answers, headline numbers, facts, tables,
-// figures and findings, and the two outputs that show them, a terminal and an HTML
-// page. It knows nothing of benchmarks.
+// Package doc holds a report as a document: answers, headline numbers, facts, tables, figures and findings. It has
+// two outputs, a terminal and an HTML page. It knows nothing of benchmarks.
 //
-// Texts of a document are as they are in result files. Each output makes them safe
-// in one place: clean for a terminal; html/template and human.Printable for a page.
+// Texts of a document come unchanged from result files. Each output makes them safe in one place: page.clean for a
+// terminal; html/template and human.Printable for a page.
 package doc
 
 import (
@@ -41,7 +40,7 @@ const Unknown = "-"
 // Document is one report. HTML shows its fields in this order. A terminal shows
 // title, stamps, subtitle and tiles, and then Terminal.
 type Document struct {
-	Kind     string // what it is a report of; a document without has no title
+	Kind     string // such as "benchmark report"; if empty, a terminal shows no title
 	Title    string
 	Subtitle string  // without the full stop
 	Stamps   []Stamp // SIMULATED and why
@@ -50,18 +49,18 @@ type Document struct {
 	Facts    []Fact
 	Sections []Section
 	Notes    []string // at the end of the page, such as the reminder of disclosure
-	// Terminal are the blocks of the sections in the order of a terminal, where the
-	// answer comes last: it is what people see when the program ends.
+	// Terminal holds the blocks of the sections in the order of a terminal, where the answer comes last: people see it
+	// when the program ends.
 	Terminal []Block
 }
 
-// Stamp is why a document is marked as simulated.
+// Stamp is the reason why a document is marked as simulated.
 type Stamp struct {
 	Text string
 	In   Output
 }
 
-// Card is one answer: what was asked, one word, and what it means.
+// Card is one answer: the question, one word, and what it means.
 type Card struct {
 	Label, Word, Text string
 	Tone              Tone
@@ -78,7 +77,7 @@ type Chip struct {
 // Tile is one headline number.
 type Tile struct {
 	Value, Unit, Label string
-	Short              string // the unit with what it is of, in a terminal
+	Short              string // unit and quantity, in a terminal
 	AtMost             bool   // the value is an upper bound
 	Interval           string // 95 %, with its unit; a terminal shows it as a fact
 }
@@ -91,7 +90,7 @@ type Fact struct {
 	In          Output
 }
 
-// Section is a heading with what stands below it. A terminal shows no headings.
+// Section is a heading with the blocks below it. A terminal shows no headings.
 type Section struct {
 	ID, Title, Lead string
 	Blocks          []Block
@@ -112,7 +111,7 @@ type Block struct {
 	Trend    *Trend
 }
 
-// Figure is a picture, and the same in numbers.
+// Figure is a picture, with a table of its numbers.
 type Figure struct {
 	ID, Title, Description string
 	Draw                   func(chart.Frame) string // returns SVG with every text escaped
@@ -142,12 +141,11 @@ type Table struct {
 	Columns []Column
 	Rows    []*Row
 	Note    string
-	// Stacked gives each name a line of its own in a terminal where names do not fit
-	// beside the figures.
+	// Stacked gives the names of a row a line of their own in a terminal if they do not fit beside the numbers.
 	Stacked bool
 }
 
-// Column is the type of a column: a name, or a number, which is aligned as such.
+// Column is the type of a column: a name, or a number, which is aligned to the right.
 type Column struct {
 	Head   string
 	Short  string // the head in a terminal; empty is Head in capitals
@@ -172,7 +170,7 @@ type Cell struct {
 	Strong bool
 }
 
-// Columns are names first, and then numbers of a least width in a terminal.
+// Columns returns columns of names first, and then of numbers with a least width in a terminal.
 func Columns(names, width int, heads ...string) []Column {
 	out := make([]Column, 0, len(heads))
 	for i, h := range heads {

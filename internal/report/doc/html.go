@@ -18,14 +18,13 @@ var layout string
 //go:embed style.css
 var style string
 
-// WideFigure and narrowFigure are the widths that figures are drawn for, of which
-// the page shows the one that fits.
+// WideFigure and narrowFigure are the widths of each figure. The page shows the one that fits.
 const (
 	WideFigure   = 860
 	narrowFigure = 350
 )
 
-// Origin says who writes a page, and when.
+// Origin holds the version of the program that writes a page, and the time.
 type Origin struct {
 	Generated string // empty leaves it out
 	Version   string // of the program
@@ -75,7 +74,7 @@ func HTML(w io.Writer, d Document, o Origin) error {
 	return nil
 }
 
-// svg draws a figure. What chart gives is escaped already.
+// svg draws a figure. Package chart escapes its texts.
 func (f *Figure) svg(suffix string, width int) template.HTML {
 	frame := chart.Frame{ID: f.ID + suffix, Title: f.Title, Description: f.Description, Width: float64(width)}
 	return template.HTML(f.Draw(frame)) //nolint:gosec // chart escapes every text that it writes

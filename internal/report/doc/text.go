@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// TextOptions say what the reader's terminal can do.
+// TextOptions describes the reader's terminal.
 type TextOptions struct {
 	Width int  // columns; 0 = 80. Between 60 and 120 are used.
 	Color bool // ANSI colours
@@ -34,14 +34,13 @@ const (
 	labelWidth   = 10
 )
 
-// nbsp holds a number and its unit together when lines are wrapped; line
-// writes it as a space.
+// nbsp keeps a number and its unit on one line; line writes it as a space.
 const nbsp = "\u00a0"
 
 // Together keeps s on one line.
 func Together(s string) string { return strings.ReplaceAll(s, " ", nbsp) }
 
-// Whole keeps each part on one line where it is short enough.
+// Whole keeps each part on one line if it is short enough.
 func Whole(parts []string) []string {
 	out := make([]string, 0, len(parts))
 	for _, s := range parts {
@@ -116,7 +115,7 @@ func (p *page) block(b Block) {
 	}
 }
 
-// card is an answer in one word, as scripts search for it, with what it means.
+// card writes an answer in one word, for which scripts can search, and its meaning.
 func (p *page) card(c Card) {
 	const wordWidth = 14
 	word := padded(strings.ToUpper(strings.ReplaceAll(p.clean(c.Word), " ", "")), wordWidth)
@@ -131,7 +130,7 @@ func colour(t Tone) string {
 	return map[Tone]string{Good: green, Bad: red, Warn: yellow, Note: cyan, None: dim}[t]
 }
 
-// barRoom is what a row with a bar keeps for it at least.
+// barRoom is the least room for the bar of a row.
 const barRoom = 4
 
 // table writes a table with an empty line before and after.
@@ -168,7 +167,7 @@ func (p *page) table(t *Table) {
 	}
 }
 
-// terminalTexts gives the cells and heads of t their texts for a terminal, cleaned.
+// terminalTexts replaces the cells and heads of t by their cleaned texts for a terminal.
 func (p *page) terminalTexts(t *Table) {
 	for _, r := range t.Rows {
 		for i, c := range r.Cells {
@@ -193,7 +192,7 @@ func (p *page) heads(t *Table, widths []int) {
 	p.line(p.paint(dim, line))
 }
 
-// row is a row and how wide it is. A name behind a number stands off by two spaces.
+// row returns a row and its width. Two spaces separate a number from a name after it.
 func (p *page) row(t *Table, widths []int, cells []Cell) (line string, wide int) {
 	for i, c := range cells {
 		gap := ""
@@ -230,7 +229,7 @@ func (t *Table) widths() (widths []int, total int) {
 	return widths, total
 }
 
-// shrink takes what is too much from the names, from the widest first.
+// shrink reduces the widths of the names by excess, the widest first.
 func (t *Table) shrink(widths []int, excess int) {
 	for ; excess > 0; excess-- {
 		widest := -1
@@ -289,8 +288,8 @@ func newPage(w io.Writer, o TextOptions) *page {
 	return &page{w: w, width: width, color: o.Color, ascii: o.ASCII}
 }
 
-// line writes one line. Of empty lines that follow each other it writes one:
-// what leaves room below does not know what leaves room above.
+// line writes one line. Of consecutive empty lines it writes one, because blocks add empty lines before and after
+// their content.
 func (p *page) line(s string) {
 	s = strings.TrimRight(strings.ReplaceAll(s, nbsp, " "), " ")
 	if p.err == nil && (s != "" || !p.blank) {
@@ -314,9 +313,8 @@ func (p *page) rule() {
 	p.line(p.paint(dim, strings.Repeat(dash, p.width)))
 }
 
-// clean makes text of a result file fit for a terminal: what could move the
-// cursor or change colours is a question mark, and in ASCII mode so is what is
-// not ASCII.
+// clean makes text of a result file safe for a terminal: a question mark replaces each character that is not
+// printable, and in ASCII mode each that is not ASCII.
 func (p *page) clean(s string) string {
 	s = strings.NewReplacer("→", "->", "≤", "<=").Replace(s)
 	return strings.Map(func(r rune) rune {
@@ -343,7 +341,7 @@ func (p *page) hanging(head string, indent int, text string) {
 
 func (p *page) wrapped(text string) { p.hanging("", 0, text) }
 
-// label is what stands before the text of a line.
+// label formats the label before the text of a line.
 func (p *page) label(s string) string { return p.paint(dim, padded(p.clean(s), labelWidth)) }
 
 // wrap breaks at spaces. A word longer than a line stays whole: half an address

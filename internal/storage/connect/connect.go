@@ -1,4 +1,4 @@
-// Package connect makes the storage source that a plan or a survey names.
+// Package connect opens the storage source that a plan or a survey names.
 package connect
 
 import (
@@ -16,15 +16,15 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
 )
 
-// Options is what a source needs beside its description.
+// Options configures Open.
 type Options struct {
-	// SecretsDir is the folder below which Source.Credentials is looked for.
+	// SecretsDir is the folder that holds the folder Source.Credentials.
 	SecretsDir string
 	Now        func() time.Time
 }
 
-// Open makes the source that s describes. Nothing is asked of the storage yet. An
-// error is permanent: another description or other credentials are needed.
+// Open returns the source that s describes. It sends no request to the storage. An error is permanent: it
+// needs another description or other credentials.
 func Open(s runfile.Source, o Options) (storage.Source, error) {
 	var cred rest.Credentials
 	isArray := s.Kind == runfile.SourceONTAP || s.Kind == runfile.SourceFlashBlade
@@ -50,8 +50,8 @@ func Open(s runfile.Source, o Options) (storage.Source, error) {
 	}
 }
 
-// credentials reads those of s. They name their folder, and are read from it again when
-// the array refuses them.
+// credentials reads the credentials of s from the folder that s names. The source reads them again when the
+// array refuses them.
 func credentials(s runfile.Source, o Options) (rest.Credentials, error) {
 	if !filepath.IsLocal(s.Credentials) {
 		return rest.Credentials{}, storage.Permanent(fmt.Errorf("source %s: its credentials %q are no folder of secrets",

@@ -18,8 +18,8 @@ import (
 // Source reads one embedded server.
 type Source struct{ client *rest.Client }
 
-// New returns the source of a server whose counters are at base, such as
-// "http://10.0.0.7:8080". Nothing is asked yet.
+// New returns the source of a server whose counters are at base, such as "http://10.0.0.7:8080". It sends no
+// request.
 func New(base string) (*Source, error) {
 	client, err := rest.New(rest.Config{
 		BaseURL: base, AllowPlain: true,
@@ -34,16 +34,16 @@ func New(base string) (*Source, error) {
 	return &Source{client: client}, nil
 }
 
-// Name says which server this is.
+// Name returns the name and address of the server.
 func (s *Source) Name() string { return "embedded server " + s.client.Host() }
 
-// Close ends idle connections.
+// Close closes idle connections.
 func (s *Source) Close() error {
 	s.client.Close()
 	return nil
 }
 
-// Sample asks the server. Time is the server's; the epoch is its start.
+// Sample reads the counters of the server. Time is the server's time; the epoch is its start.
 func (s *Source) Sample(ctx context.Context) (storage.Snapshot, error) {
 	var body []byte
 	_, err := s.client.Get(ctx, "/counters", nil, &body)

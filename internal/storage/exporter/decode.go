@@ -16,24 +16,24 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage"
 )
 
-// maxCores is beyond every server.
+// maxCores is above the cores of any server.
 const maxCores = 1 << 16
 
-// reading is what one server said.
+// reading holds the metrics of one server.
 type reading struct {
 	busy     *int64 // microseconds
 	cores    *int32
-	boot     float64 // Unix seconds; 0 = not told
+	boot     float64 // Unix seconds; 0 = unknown
 	counters counters
 }
 
-// counters are what is summed over the servers; nil is not told.
+// counters holds the counters that are summed over the servers; nil = unknown.
 type counters struct{ readOps, writeOps, otherOps, readBytes, writeBytes *int64 }
 
 type families map[string]*dto.MetricFamily
 
-// decode reads a page of metrics. One without any that we know is refused for good: another
-// server is there.
+// decode parses a page of metrics. A page without any known metric is a permanent error, because it comes
+// from another kind of server.
 func decode(body []byte) (reading, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	parsed, err := parser.TextToMetricFamilies(bytes.NewReader(body))
@@ -68,8 +68,8 @@ func decode(body []byte) (reading, error) {
 	return r, nil
 }
 
-// ofSeveral reports whether two metrics differ in nothing but where they were read: their sum would
-// be that of two servers, and of two boot times the last would count.
+// ofSeveral reports whether two metrics differ only in the labels instance and job: their sum would add up
+// two servers, and only the last of two boot times would count.
 func (f families) ofSeveral() bool {
 	for _, name := range []string{
 		"node_boot_time_seconds", "node_cpu_seconds_total", "node_nfsd_requests_total", "node_nfsd_disk_bytes_read_total",
@@ -94,8 +94,8 @@ func (f families) ofSeveral() bool {
 	return false
 }
 
-// processors sums the busy time: all but idle and waiting for I/O, as everywhere here. Time
-// that a hypervisor gave to others was not to be had, and counts as busy.
+// processors sums the busy time: all modes except idle and iowait. Time that a hypervisor gave to other
+// guests was not available, and counts as busy.
 func (r *reading) processors(all families) {
 	cores := map[string]bool{}
 	busy := 0.0
@@ -115,7 +115,8 @@ func (r *reading) processors(all families) {
 	r.busy, r.cores = storage.Count(busy*1e6), new(int32(len(cores)))
 }
 
-// servesNothing reports whether node_exporter looked for the kernel's NFS server in vain.
+// servesNothing reports whether node_exporter ran its collector nfsd. It holds for a page without counters of
+// an NFS server.
 func servesNothing(all families) bool {
 	return slices.ContainsFunc(all["node_scrape_collector_success"].GetMetric(),
 		func(m *dto.Metric) bool { return label(m, "collector") == "nfsd" })
@@ -125,7 +126,7 @@ func zero() counters {
 	return counters{new(int64(0)), new(int64(0)), new(int64(0)), new(int64(0)), new(int64(0))}
 }
 
-// total sums the metrics of a family that are wanted; nil = there is no such family.
+// total sums the wanted metrics of a family; nil = there is no such family.
 func (f families) total(name string, wanted func(*dto.Metric) bool) *int64 {
 	family := f[name]
 	if family == nil {
@@ -161,7 +162,7 @@ func label(m *dto.Metric, name string) string {
 	return ""
 }
 
-// sum adds up what all servers counted; what one of them does not know is nil.
+// sum adds up the counters of all servers. A counter that one server lacks is nil.
 func sum(readings []reading) counters {
 	t := zero()
 	for _, r := range readings {
@@ -181,8 +182,8 @@ func add(a, b *int64) *int64 {
 	return new(*a + *b)
 }
 
-// operation is the name of an NFS operation without what builds put before it: READ,
-// NFS3_READ and OP_READ are all read.
+// operation returns the name of an NFS operation without the prefixes of builds: READ, NFS3_READ and OP_READ
+// are all read.
 func operation(name string) string {
 	name = strings.ToLower(name)
 	for _, prefix := range []string{"nfs3_", "nfsproc3_", "nfs4_", "nfs_", "op_"} {
@@ -191,7 +192,7 @@ func operation(name string) string {
 	return name
 }
 
-// kernelServer reads what node_exporter reports about the kernel's NFS server.
+// kernelServer reads the metrics of the kernel's NFS server.
 func kernelServer(all families) counters {
 	const requests = "node_nfsd_requests_total"
 	everything := func(*dto.Metric) bool { return true }
@@ -199,10 +200,10 @@ func kernelServer(all families) counters {
 		return func(m *dto.Metric) bool { return label(m, "method") == name }
 	}
 	other := func(m *dto.Metric) bool {
-		// Operations that only carry file handles come with each of NFSv4's others.
+		// In NFSv4 every other operation comes with operations that only carry file handles.
 		return !slices.Contains([]string{"Read", "Write", "PutFH", "GetFH", "SaveFH", "RestoreFH"}, label(m, "method"))
 	}
-	// node_exporter tells all operations, those that never came too: what is missing was left out on the way.
+	// node_exporter reports all operations, also those with a count of zero: a missing one was lost on the way.
 	of := func(name string) *int64 {
 		if !slices.ContainsFunc(all[requests].GetMetric(), method(name)) {
 			return nil
@@ -226,8 +227,8 @@ func kernelServer(all families) counters {
 	return c
 }
 
-// wraps reports whether the counters of bytes may have 32 bits: those of kernels before 5.12 have. A
-// counter that is larger shows that it has more; a release that is not told may be older.
+// wraps reports whether the counters of bytes may have 32 bits, as in kernels before 5.12. A counter above 32
+// bits proves that they have more; a kernel of unknown release may be older.
 func wraps(all families) bool {
 	for _, name := range []string{"node_nfsd_disk_bytes_read_total", "node_nfsd_disk_bytes_written_total"} {
 		for _, m := range all[name].GetMetric() {
@@ -242,7 +243,7 @@ func wraps(all families) bool {
 	return true
 }
 
-// isBefore reports whether a version is older than one, or cannot be read.
+// isBefore reports whether a version is older than major.minor, or cannot be parsed.
 func isBefore(version string, major, minor int) bool {
 	first, rest, _ := strings.Cut(version, ".")
 	digits := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
@@ -254,9 +255,9 @@ func isBefore(version string, major, minor int) bool {
 	return errX != nil || errY != nil || x < major || x == major && y < minor
 }
 
-// miscountsWrites reports whether this node_exporter takes another operation of NFSv4 for
-// WRITE: those before 1.7 read column 36 of proc4ops, SETCLIENTID_CONFIRM, instead of 38
-// (prometheus/procfs, pull request 543). One that does not say its version may be older.
+// miscountsWrites reports whether this node_exporter counts another operation of NFSv4 as WRITE: versions
+// before 1.7 read column 36 of proc4ops, SETCLIENTID_CONFIRM, instead of 38 (prometheus/procfs, pull request
+// 543). An exporter of unknown version may be older.
 func miscountsWrites(all families) bool {
 	for _, m := range all["node_exporter_build_info"].GetMetric() {
 		return isBefore(label(m, "version"), 1, 7)
@@ -264,9 +265,9 @@ func miscountsWrites(all families) bool {
 	return true
 }
 
-// ganesha reads what NFS-Ganesha reports about itself. It leaves out operations that never came,
-// so what is missing in a family that is there is zero. Which of sent and received holds the
-// bytes of a READ differs by version; the other one is zero then.
+// ganesha reads the metrics of NFS-Ganesha, which omits operations with a count of zero: an operation that is
+// missing in a present family is zero. Depending on the version, either sent or received holds the bytes of a
+// READ; the other one is zero.
 func ganesha(all families) counters {
 	of := func(wanted string) func(*dto.Metric) bool {
 		return func(m *dto.Metric) bool { return operation(label(m, "operation")) == wanted }

@@ -1,19 +1,18 @@
-// Package exporter reads plain NFS servers by the metrics that they offer themselves, in
-// Prometheus' text format: node_exporter on a Linux server, or the monitoring of NFS-Ganesha.
+// Package exporter reads plain NFS servers through their own metrics in Prometheus' text format:
+// node_exporter on a Linux server, or the monitoring of NFS-Ganesha.
 //
-// node_exporter gives processors (node_cpu_seconds_total) and what the kernel's NFS server
-// counts (node_nfsd_*, out of /proc/net/rpc/nfsd), which knows no latency. NFS-Ganesha gives
-// requests and bytes where it was built with monitoring and with dynamic metrics on, and no
-// processors; it does tell latencies, but cut to whole milliseconds, so that fast operations
-// would take no time at all: they are left out.
+// node_exporter reports processors (node_cpu_seconds_total) and the counters of the kernel's NFS server
+// (node_nfsd_*, from /proc/net/rpc/nfsd), which have no latency. NFS-Ganesha reports requests and bytes if it
+// was built with monitoring and runs with dynamic metrics, and no processors. The package ignores its
+// latencies: they are cut to whole milliseconds, so that fast operations would take no time at all.
 //
-// The kernel's server counts bytes with 32 bits before Linux 5.12, so that its counters begin again
-// after 4 GiB, perhaps more than once between two samples. Of such a kernel, and of one that is not
-// told, there are no bytes; its operations are counted.
+// Before Linux 5.12 the kernel's server counts bytes with 32 bits, so that its counters wrap after 4 GiB,
+// perhaps more than once between two samples. For such a kernel, and for one of unknown release, there are no
+// bytes; its operations are counted.
 //
-// What a server does not tell is nil, and with it the sum over all servers. A server that
-// runs node_exporter's collector nfsd and has nothing to say by it serves no NFS, and counts
-// as zero: the passive half of a pair.
+// A value that one server does not report is nil, and so is the sum over all servers. A server that runs
+// node_exporter's collector nfsd without any counters of it serves no NFS, and counts as zero: the passive
+// half of a pair.
 package exporter
 
 import (
@@ -35,11 +34,10 @@ import (
 )
 
 const (
-	// bootSlack is by how much the boot time of a server that did not boot may move when
-	// its clock is corrected: the kernel computes it backwards.
+	// bootSlack bounds how far the reported boot time of a running server may move when its clock is corrected:
+	// the kernel computes the boot time from the clock.
 	bootSlack = 60.0
-	// wanted are the collectors of node_exporter that tell what is read here; the others would
-	// only cost time, the server's and ours.
+	// wanted names the collectors of node_exporter that this package reads. The others would only cost time.
 	wanted = "?collect[]=cpu&collect[]=nfsd&collect[]=stat&collect[]=uname"
 )
 
@@ -53,16 +51,16 @@ type Source struct {
 // node is one server.
 type node struct {
 	name   string
-	path   string // with the query that its URL has
+	path   string // includes the query of the URL
 	client *rest.Client
-	whole  atomic.Bool // it does not let us choose collectors
+	whole  atomic.Bool // the server does not support a choice of collectors
 
 	mu   sync.Mutex
-	boot float64 // of the epoch, Unix seconds; 0 = it never told
+	boot float64 // of the epoch, Unix seconds; 0 = never reported
 }
 
-// New makes the source of all servers in src.Nodes. Nothing is asked yet; an error is
-// permanent. Exporters take no credentials, so there is no use for cred.
+// New returns the source of all servers in src.Nodes. It sends no request; an error is permanent. Exporters
+// need no credentials, so New ignores them.
 func New(src runfile.Source, _ rest.Credentials, now func() time.Time) (*Source, error) {
 	if len(src.Nodes) == 0 {
 		return nil, storage.Permanent(fmt.Errorf("exporter: no servers are named"))
@@ -81,14 +79,14 @@ func New(src runfile.Source, _ rest.Credentials, now func() time.Time) (*Source,
 		client, err := rest.New(rest.Config{
 			BaseURL: u.Scheme + "://" + u.Host, AllowPlain: true,
 			CABundle: src.CABundle, InsecureSkipVerify: src.InsecureSkipVerify,
-			// The query may hold a token, and a server may repeat it.
+			// The query may hold a token, and a server may repeat it in an error.
 			Redact: func(string) string { return "" },
 			Authorize: func(r *http.Request) error {
 				r.Header.Set("Accept", "text/plain;version=0.0.4")
 				return nil
 			},
-			Timeout:      4 * time.Second, // an exporter answers within its own sample
-			MaxBodyBytes: 8 << 20,         // far above what node_exporter says with all collectors on
+			Timeout:      4 * time.Second, // an exporter answers within one sample
+			MaxBodyBytes: 8 << 20,         // far above the page of node_exporter with all collectors
 			// The next sample is the next attempt, however short the interval is.
 			Attempts: 1, PerSecond: 1000, Now: now,
 		})
@@ -110,10 +108,10 @@ func New(src runfile.Source, _ rest.Credentials, now func() time.Time) (*Source,
 	return s, nil
 }
 
-// Name says which servers these are.
+// Name returns the names of the servers.
 func (s *Source) Name() string { return s.name }
 
-// Close ends idle connections.
+// Close closes idle connections.
 func (s *Source) Close() error {
 	for _, n := range s.nodes {
 		n.client.Close()
@@ -121,9 +119,9 @@ func (s *Source) Close() error {
 	return nil
 }
 
-// Sample asks all servers at once. One that does not answer fails the sample: a sum without
-// it would be wrong. The time is ours, in the middle of asking, because servers have clocks
-// of their own; the epoch is made of their boot times.
+// Sample reads all servers at once. It fails if one server does not answer, because the sum without that
+// server would be wrong. The time is the middle of the sample on our clock, because each server has its own
+// clock. The epoch is made of the boot times of the servers.
 func (s *Source) Sample(ctx context.Context) (storage.Snapshot, error) {
 	before := s.now()
 	readings, errs := make([]reading, len(s.nodes)), make([]error, len(s.nodes))
@@ -156,8 +154,8 @@ func (s *Source) Sample(ctx context.Context) (storage.Snapshot, error) {
 	return snapshot, nil
 }
 
-// read asks the server. node_exporter answers 400 when a collector that is asked for is
-// switched off; then everything is read, from then on.
+// read reads the metrics of the server. node_exporter answers 400 if a requested collector is switched off;
+// from then on read requests all collectors.
 func (n *node) read(ctx context.Context) (reading, error) {
 	path := n.path
 	if !n.whole.Load() {
@@ -176,7 +174,7 @@ func (n *node) read(ctx context.Context) (reading, error) {
 	return decode(body)
 }
 
-// booted returns the boot time that names the epoch, which moves only by a real boot.
+// booted returns the boot time that identifies the epoch. It changes only when the server boots.
 func (n *node) booted(told float64) float64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()

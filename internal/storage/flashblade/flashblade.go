@@ -1,14 +1,12 @@
-// Package flashblade reads a Pure FlashBlade over REST 2.x with an API token of the role
-// readonly.
+// Package flashblade reads a Pure FlashBlade over REST 2.x with an API token of the role readonly.
 //
-// The array gives means of every second instead of counts (facts: REST 2.x performance
-// endpoints, resolution 1000 ms). Each sample asks for all of them since the one before, so
-// that none is missed, and integrates them; see package integrate for how exact that is. The
-// array publishes a second only after it is over: counters are a second or two old, and
-// their time is that of the array.
+// The array reports means of every second instead of counters (REST 2.x performance endpoints, resolution
+// 1000 ms). Each sample reads all seconds since the sample before, so that none is missed, and integrates
+// them; see package integrate for the precision. The array publishes a second only after its end: counters
+// are a second or two old, and their time is the time of the array.
 //
-// There is no CPU anywhere in this API, and traffic is counted by connector and not by address:
-// nodes and paths are unknown. Every VIP serves every file system, so no VIP is the wrong one.
+// This API reports no CPU, and traffic by connector instead of by address: nodes and paths are unknown. Every
+// VIP serves every file system, so no VIP is wrong.
 package flashblade
 
 import (
@@ -28,17 +26,15 @@ import (
 
 const (
 	resolution = time.Second
-	// bridge is for how long one reading may stand for others: a blade that fails takes
-	// its seconds with it.
+	// bridge is the longest time that one reading may cover: the seconds of a failed blade are lost.
 	bridge = 30 * time.Second
-	// overlap is asked for once more, in case the array cuts times to its resolution.
+	// overlap is read again, in case the array rounds times to its resolution.
 	overlap = 2 * resolution
-	// maxMillis keeps times within what the array can mean, year 9999.
+	// maxMillis is the largest time that the array accepts, in the year 9999.
 	maxMillis = 253402300799000
 )
 
-// Source reads one file system of a FlashBlade, or all NFS of it. It is a
-// storage.Surveyor.
+// Source reads one file system of a FlashBlade, or all its NFS traffic. It is a storage.Surveyor.
 type Source struct {
 	src     runfile.Source
 	name    string
@@ -48,10 +44,9 @@ type Source struct {
 	now     func() time.Time
 }
 
-// New returns the source of src, which names the management address and the file system as
-// its Volume; without one, samples are of all NFS. Nothing is asked yet. If the token was
-// read from a mounted Secret it is read again when the array refuses it. An error is
-// permanent.
+// New returns the source of src, which names the management address and the file system as its Volume;
+// without a Volume, samples cover all NFS traffic. New sends no request. If the token comes from a mounted
+// Secret, the source reads it again when the array refuses it. An error is permanent.
 func New(src runfile.Source, cred rest.Credentials, now func() time.Time) (*Source, error) {
 	if cred.Token == "" {
 		return nil, storage.Permanent(errors.New("a FlashBlade needs the key token, an API token, in the Secret of " +
@@ -73,7 +68,7 @@ func New(src runfile.Source, cred rest.Credentials, now func() time.Time) (*Sour
 	return s, nil
 }
 
-// Name says which file system of which array this is.
+// Name returns the name of the file system and the array.
 func (s *Source) Name() string { return s.name }
 
 // performance is one second of NFS. Times are milliseconds since 1970.
@@ -88,8 +83,8 @@ type performance struct {
 	UsecPerWriteOp   *float64 `json:"usec_per_write_op"`
 }
 
-// Sample asks for every second since the sample before and integrates them. The time of the
-// snapshot is the array's.
+// Sample reads every second since the sample before and integrates them. The time of the snapshot is the
+// array's time.
 func (s *Source) Sample(ctx context.Context) (storage.Snapshot, error) {
 	question := s.rates.Ask()
 	points, err := s.performance(ctx, s.src.Volume, question.Since)
@@ -98,7 +93,8 @@ func (s *Source) Sample(ctx context.Context) (storage.Snapshot, error) {
 	}
 	batch, err := batchOf(points)
 	if len(batch.Total) == 0 && !question.Since.IsZero() {
-		// Not even the second that it reported before: its clock went back, or its memory.
+		// The answer lacks even the last second of the sample before: the clock of the array went back, or it lost
+		// its history.
 		if points, err = s.performance(ctx, s.src.Volume, time.Time{}); err != nil {
 			return storage.Snapshot{}, fmt.Errorf("sample %s: %w", s.name, err)
 		}
@@ -113,8 +109,8 @@ func (s *Source) Sample(ctx context.Context) (storage.Snapshot, error) {
 	return question.Answer(batch), nil
 }
 
-// performance reads the seconds of a file system, or of all if it has no name, since since;
-// the newest alone if that is zero.
+// performance returns the seconds since since of a file system, or of all file systems without a name. If
+// since is zero, it returns only the newest second.
 func (s *Source) performance(ctx context.Context, fileSystem string, since time.Time) ([]performance, error) {
 	path, q := "/arrays/performance", url.Values{"protocol": {"NFS"}}
 	if fileSystem != "" {
@@ -128,8 +124,8 @@ func (s *Source) performance(ctx context.Context, fileSystem string, since time.
 	return list[performance](ctx, s, path, q)
 }
 
-// batchOf refuses two different readings of one second. They describe two arrays or file systems, and
-// only one of them would count.
+// batchOf returns an error for two different readings of one second: they describe two arrays or file
+// systems, and only one of them would count.
 func batchOf(points []performance) (integrate.Batch, error) {
 	var b integrate.Batch
 	seen := map[int64]performance{}
@@ -158,7 +154,7 @@ func batchOf(points []performance) (integrate.Batch, error) {
 
 const (
 	maxPages = 200
-	// maxItems bounds what is kept of an answer.
+	// maxItems bounds the items of an answer.
 	maxItems = 20000
 )
 
@@ -166,10 +162,10 @@ const (
 type page[T any] struct {
 	Items             []T     `json:"items"`
 	ContinuationToken *string `json:"continuation_token"`
-	Errors            []any   `json:"errors"` // beside them the items may be a part of all
+	Errors            []any   `json:"errors"` // with errors the items may be incomplete
 }
 
-// Lacks names the list if it is not there.
+// Lacks returns "items" if the list is missing.
 func (p *page[T]) Lacks() string {
 	if len(p.Errors) > 0 || p.Items == nil {
 		return "items"

@@ -20,16 +20,16 @@ const (
 	pathVersions   = "/api/api_version"
 	pathLogin      = "/api/login"
 	pathLogout     = "/api/logout"
-	// logoutPatience is short: a session that is left ends by itself.
+	// logoutPatience is short, because an abandoned session expires.
 	logoutPatience = 3 * time.Second
 )
 
-// usedKey is the context key of the session token that a request began with.
+// usedKey is the context key of the session token with which a request started.
 type usedKey struct{}
 
 // session logs in and keeps the session token.
 type session struct {
-	// turn lets one goroutine log in, while the others wait for it or for their context.
+	// turn lets one goroutine log in. The others wait for the login or for their context.
 	turn chan struct{}
 
 	mu      sync.Mutex
@@ -48,7 +48,7 @@ func (s *session) state() (token, version string) {
 	return s.token, s.version
 }
 
-// authorize puts the token of the session on a request; the login has that of the account.
+// authorize adds the session token to a request, or the API token to the login.
 func (s *session) authorize(r *http.Request) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +62,7 @@ func (s *session) authorize(r *http.Request) error {
 	return nil
 }
 
-// redact removes what nobody may see from the words of the array.
+// redact removes secrets from a message of the array.
 func (s *session) redact(text string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,8 +73,7 @@ func (s *session) redact(text string) string {
 	return text
 }
 
-// begin makes sure that there are a version and a session, and returns the base path of
-// requests and the context for them.
+// begin ensures a version and a session, and returns the base path of requests and their context.
 func (s *Source) begin(ctx context.Context) (context.Context, string, error) {
 	token, version := s.session.state()
 	if token == "" || version == "" {
@@ -86,15 +85,15 @@ func (s *Source) begin(ctx context.Context) (context.Context, string, error) {
 	return context.WithValue(ctx, usedKey{}, token), "/api/" + version, nil
 }
 
-// renew logs in again after a 401, unless somebody else has done so meanwhile. What the
-// Secret holds may be another token by now.
+// renew logs in again after a 401, unless another goroutine has already logged in. It reads the Secret again,
+// because the token may have changed.
 func (s *Source) renew(ctx context.Context) (bool, error) {
 	used, _ := ctx.Value(usedKey{}).(string)
 	err := s.login(ctx, used)
 	return err == nil, err
 }
 
-// login asks for a session, unless there is another than used by now.
+// login opens a session, unless the current one already differs from used.
 func (s *Source) login(ctx context.Context, used string) error {
 	ctx = rest.WithoutRenewal(ctx)
 	select {
@@ -139,8 +138,8 @@ func (s *Source) login(ctx context.Context, used string) error {
 	return nil
 }
 
-// newestVersion is the newest version 2.x that the array speaks. All of them know what is
-// asked for here.
+// newestVersion returns the newest version 2.x of the array. All of them support the requests of this
+// package.
 func (s *Source) newestVersion(ctx context.Context) (string, error) {
 	var doc struct {
 		Versions []string `json:"versions"`
@@ -162,7 +161,7 @@ func (s *Source) newestVersion(ctx context.Context) (string, error) {
 	return "2." + strconv.Itoa(newest), nil
 }
 
-// Close ends the session on the array, which has room for few. The source may be used again.
+// Close ends the session, because the array has few. The source stays usable.
 func (s *Source) Close() error {
 	defer s.client.Close()
 	token, version := s.session.state()
@@ -171,7 +170,7 @@ func (s *Source) Close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), logoutPatience)
 	defer cancel()
-	// Without a login: a session that is over already is as good as closed.
+	// Do not log in for a logout: an expired session counts as closed.
 	_, err := s.client.Do(rest.WithoutRenewal(ctx), http.MethodPost, pathLogout, nil, nil, nil)
 	s.session.mu.Lock()
 	defer s.session.mu.Unlock()

@@ -19,16 +19,16 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
 )
 
-// survey is one under way.
+// survey is the state of a running survey.
 type survey struct {
 	*Source
 	out runfile.Survey
 	fs  fileSystem
 }
 
-// Survey asks for everything that is worth knowing before a run. The file system must be
-// found: Source.Volume, else the first part of the export path. What else the token may not
-// read is listed in Missing, and so is the CPU, which no FlashBlade tells.
+// Survey reads the facts that matter before a run. It fails if it does not find the file system:
+// Source.Volume, or else the first part of the export path. It lists in Missing everything else that the
+// token may not read, and the CPU, which no FlashBlade reports.
 func (s *Source) Survey(ctx context.Context, export string) (runfile.Survey, error) {
 	v := &survey{Source: s, out: runfile.Survey{
 		Version: runfile.SurveyVersion, Source: s.src.Name, Array: "FlashBlade " + s.client.Host(), Time: s.now(),
@@ -50,8 +50,8 @@ func (v *survey) miss(what, why, fix string) {
 	v.out.Missing = append(v.out.Missing, runfile.MissingFact{What: what, Why: why, Fix: fix})
 }
 
-// try does without a part that the array answers it does not give. What keeps us from asking
-// at all ends the survey.
+// try lists a part as missing if the array refuses it. It returns the errors that end the survey: no answer,
+// or a 401.
 func (v *survey) try(what, path string, err error) error {
 	status, answered := errors.AsType[*rest.StatusError](err)
 	switch {
@@ -67,7 +67,7 @@ func (v *survey) try(what, path string, err error) error {
 	return nil
 }
 
-// fileSystem is one of them. Space.Virtual is what is written into it, before reduction.
+// fileSystem is a file system of the array. Space.Virtual is the size of its data before reduction.
 type fileSystem struct {
 	Name             string `json:"name"`
 	ID               string `json:"id"`
@@ -101,7 +101,7 @@ func (v *survey) fileSystem(ctx context.Context, export string) error {
 	found, err := list[fileSystem](ctx, v.Source, "/file-systems", url.Values{"names": {name}})
 	if status, ok := errors.AsType[*rest.StatusError](err); ok &&
 		(status.Status == http.StatusBadRequest || status.Status == http.StatusNotFound) {
-		return absent("is not there (" + status.Error() + ")") // the answer of an array to an unknown name
+		return absent("is not there (" + status.Error() + ")") // the array's answer to an unknown name
 	}
 	if err != nil {
 		return err
@@ -122,8 +122,8 @@ func (v *survey) fileSystem(ctx context.Context, export string) error {
 	return nil
 }
 
-// volume has the export path that every file system has. Without a hard limit it may grow
-// over what is provisioned, and what is left is not known.
+// volume returns f with the default export path of every file system. Without a hard limit it may grow beyond
+// its provisioned size, and the free space is unknown.
 func volume(f fileSystem) *runfile.SurveyVolume {
 	out := &runfile.SurveyVolume{
 		Name: f.Name, UUID: f.ID, Export: "/" + f.Name, State: "online",
@@ -156,8 +156,8 @@ func (v *survey) array(ctx context.Context) error {
 	return v.try("name and version of the array", "/arrays", err)
 }
 
-// clock compares the time of the newest second with ours: the array publishes it when it is
-// over, so its clock may be up to two seconds later than reported.
+// clock compares the time of the newest second with our clock. The array publishes a second after its end, so
+// the clock of the array may be up to two seconds ahead of the reported offset.
 func (v *survey) clock(ctx context.Context) error {
 	asked := v.now()
 	points, err := v.performance(ctx, v.fs.Name, time.Time{})
@@ -189,7 +189,7 @@ func (v *survey) blades(ctx context.Context) error {
 	return v.try("blades", "/blades", err)
 }
 
-// vips lists the addresses of data. They have no node: every one serves every file system.
+// vips lists the data addresses. They have no node: every VIP serves every file system.
 func (v *survey) vips(ctx context.Context) error {
 	vips, err := list[struct {
 		Name     string   `json:"name"`
@@ -217,7 +217,7 @@ func (v *survey) vips(ctx context.Context) error {
 	return v.try("VIPs", "/network-interfaces", err)
 }
 
-// The words of export rules, which are those of runfile.ExportRule too.
+// The words of export rules, which runfile.ExportRule has, too.
 const (
 	flavourSys   = "sys"
 	flavourAny   = "any"
@@ -234,7 +234,7 @@ type policyRule struct {
 	Security   []string `json:"security"`
 }
 
-// rules reads the export policy, or the rules that the file system carries itself.
+// rules reads the export policy, or the rules in the file system itself.
 func (v *survey) rules(ctx context.Context) error {
 	const path = "/nfs-export-policies/rules"
 	policy := v.fs.NFS.ExportPolicy.Name
@@ -244,7 +244,7 @@ func (v *survey) rules(ctx context.Context) error {
 		if v.out.Rules, ok = inlineRules(text); !ok {
 			v.miss("export rules", "the rules of the file system are not understood: "+strconv.Quote(text), "")
 		} else if v.out.Rules == nil {
-			// That does not mean that it admits nobody: since REST 2.16 exports may have policies of their own.
+			// A file system without both may still be exported: since REST 2.16 exports may have their own policies.
 			v.miss("export rules", "nfs of the file system tells neither export_policy nor rules", "")
 		}
 		return nil
@@ -264,7 +264,7 @@ func (v *survey) rules(ctx context.Context) error {
 	return nil
 }
 
-// exportRule leaves out what the rule does not tell, or tells with a word that is not known.
+// exportRule omits unknown values of a rule.
 func exportRule(r policyRule) runfile.ExportRule {
 	flavours := r.Security
 	if len(flavours) == 0 {
@@ -291,8 +291,8 @@ func exportRule(r policyRule) runfile.ExportRule {
 	return out
 }
 
-// inlineRules reads "10.0.0.0/8(rw,no_root_squash) *(ro)", rules as exports(5) writes them.
-// Without options clients may only read.
+// inlineRules parses rules in the form of exports(5), such as "10.0.0.0/8(rw,no_root_squash) *(ro)". A client
+// without options may only read.
 func inlineRules(text string) ([]runfile.ExportRule, bool) {
 	var all []runfile.ExportRule
 	for i, word := range strings.Fields(text) {

@@ -1,24 +1,20 @@
-// Package integrate makes counters out of rates, for storages that tell nothing else.
+// Package integrate computes counters from rates, for storages that report only rates.
 //
-// A reading at time t is taken for the mean of the time since the reading before it, which
-// is what a FlashBlade and Harvest give: the integral grows by rate times that time. Nothing
-// is assumed of the time before the first reading, where all integrals are 0, and readings
-// that overlap with what is integrated already add nothing, so the same answer may be given
-// any number of times, by several goroutines, in any order of arrival.
+// A reading at time t is the mean over the time since the reading before it, as FlashBlade and Harvest report
+// it: the integral grows by rate times that time. All integrals are 0 at the first reading, because nothing
+// is known of the time before it. Readings that overlap with integrated ones add nothing, so the same answer
+// may arrive any number of times, from several goroutines, in any order.
 //
-// How wrong it is. Where readings are means over exactly the time since the one before, the
-// difference of two counters is exact for the time between their Snapshot.Times, which are
-// times of readings. Asked for another time, such as that of a load, it is off by what
-// happened between its ends and the readings next to them: at each end less than one
-// interval of readings times the difference of the rates. Where the storage left out a
-// reading, or gives momentary values, the next reading stands for the whole time since the
-// last one. That is done for at most the time that New is told; what is longer is not made
-// up: a single value is unknown from then on, and if nothing at all was reported for so long,
-// another epoch begins, across which no difference is to be taken.
+// Precision. If readings are means over exactly the time since the reading before, the difference of two
+// counters is exact for the time between their Snapshot.Times, which are times of readings. For another time
+// span, such as that of a load, the error at each end is less than one interval of readings times the
+// difference of the rates. If the storage omits a reading, or reports momentary values, the next reading
+// covers the whole time since the last one, up to the bridge that New gets. After a longer gap of one value,
+// this value is unknown from then on. After a longer gap of all values, another epoch begins, across which
+// differences have no meaning.
 //
-// Unknown stays unknown: what no reading tells has no counter. Latencies become time: the
-// operations of an interval times their mean latency; no operations take no time, whatever
-// their latency is said to be.
+// A value that no reading reports has no counter. Latencies become time: the operations of an interval times
+// their mean latency; no operations take no time, whatever the reported latency.
 package integrate
 
 import (
@@ -32,10 +28,10 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage"
 )
 
-// maxThings bounds the nodes and the paths that are kept, whatever a storage says.
+// maxThings bounds the number of nodes and of paths.
 const maxThings = 4096
 
-// Integrator holds the integrals of one source. It may be used by several goroutines.
+// Integrator holds the integrals of one source. It is safe for concurrent use.
 type Integrator struct {
 	bridge time.Duration
 	start  string
@@ -55,8 +51,8 @@ type path struct {
 	lines      lines
 }
 
-// New makes an integrator whose epochs are named after start. bridge is for how long one
-// reading may stand.
+// New returns an integrator whose epochs are named after start. bridge is the longest time that one reading
+// may cover.
 func New(start time.Time, bridge time.Duration) *Integrator {
 	i := &Integrator{bridge: bridge, start: start.UTC().Format(time.RFC3339Nano)}
 	i.reset()
@@ -69,25 +65,25 @@ func (i *Integrator) reset() {
 	i.nodes, i.paths = map[string]*lines{}, map[string]*path{}
 }
 
-// Question is what the integrator knew when a storage was asked.
+// Question is the state of the integrator before a request to the storage.
 type Question struct {
-	// Since is the time of the newest reading then; zero = there was none yet. An answer
-	// that begins there leaves no gap.
+	// Since is the time of the newest reading at that moment; zero = there was none. An answer that begins there
+	// leaves no gap.
 	Since time.Time
 	epoch int
 	to    *Integrator
 }
 
-// Ask is to be called before the storage is asked.
+// Ask returns a Question. Call it before the request to the storage.
 func (i *Integrator) Ask() Question {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return Question{Since: i.newest, epoch: i.epoch, to: i}
 }
 
-// Answer integrates what the storage said and returns all counters as they are then. The
-// time of the snapshot is that of the newest reading of the total, or of anything where the
-// total is not told. An answer without readings changes nothing.
+// Answer integrates the readings and returns all current counters. The time of the snapshot is that of the
+// newest reading of the total, or of any reading if there is no total. A batch without readings changes
+// nothing.
 func (q Question) Answer(b Batch) storage.Snapshot {
 	i := q.to
 	i.mu.Lock()
@@ -104,10 +100,10 @@ func (q Question) Answer(b Batch) storage.Snapshot {
 	return i.snapshot()
 }
 
-// advance moves on to the newest of times. Where nothing was reported for longer than can be
-// bridged, it begins another epoch; what is before the returned time belongs to the old one.
-// So it does when the clock of the storage went back by as much, which is not the same as an
-// answer that was overtaken by those to later questions.
+// advance moves on to the newest of times. After a gap longer than the bridge it begins another epoch, and
+// returns the time at which the epoch begins; earlier readings belong to the old epoch. Another epoch also
+// begins when the clock of the storage went back by more than the bridge. An answer that arrives after the
+// answers to later questions does not begin one.
 func (i *Integrator) advance(q Question, times []time.Time) (from time.Time) {
 	if len(times) == 0 {
 		return time.Time{}
@@ -202,42 +198,40 @@ func (i *Integrator) snapshot() storage.Snapshot {
 	return s
 }
 
-// Batch is one answer of a storage: readings in any order, which may overlap with those of
-// earlier batches.
+// Batch holds the readings of one answer. They may be in any order and may overlap with earlier batches.
 type Batch struct {
 	Total []Rates
 	Nodes []Node // of different names
 	Paths []Path // of different addresses
 }
 
-// Rates are one reading: means of the time that ends at Time. Nil, and what is negative or
-// no number, is not known.
+// Rates is one reading: means over the time that ends at Time. Nil, negative values and NaN mean unknown.
 type Rates struct {
 	Time                        time.Time
 	ReadOps, WriteOps, OtherOps *float64 // per second
 	ReadBytes, WrittenBytes     *float64 // per second
 	ReadLatency, WriteLatency   *float64 // microseconds, mean of one operation
-	// BusyPercent is how much of the processors of a node was in use. Up to MaxPercent counts as 100, since means
-	// are rounded; more is not known.
+	// BusyPercent is the load of the processors of a node. A value up to MaxPercent counts as at most 100,
+	// because means are rounded; a larger value is unknown.
 	BusyPercent *float64
 }
 
-// Node is a part of the storage with processors of its own.
+// Node is a part of the storage with its own processors.
 type Node struct {
 	Name  string
 	Rates []Rates
 }
 
-// MaxPercent is what a share that is meant to be 100 % may be, rounding included.
+// MaxPercent bounds a rounded share of 100 %.
 const MaxPercent = 105
 
-// Path is an address of the storage. Name and Node of the newest reading hold.
+// Path is an address of the storage. Name and Node come from the newest reading.
 type Path struct {
 	Address, Name, Node string
 	Rates               []Rates
 }
 
-// times returns all times of a batch, in no order.
+// times returns all times of a batch, unsorted.
 func (b Batch) times() []time.Time {
 	var all []time.Time
 	rates := func(readings []Rates) {
@@ -255,14 +249,14 @@ func (b Batch) times() []time.Time {
 	return all
 }
 
-// maxRate is beyond every storage: 10^15 bytes or operations a second.
+// maxRate is above the rate of any storage: 10^15 bytes or operations a second.
 const maxRate = 1e15
 
 // line is the integral of one rate.
 type line struct {
 	sum  float64
-	last time.Time // up to where; zero = nothing is known yet
-	lost bool      // a gap was longer than can be bridged
+	last time.Time // end of the integral; zero = no reading yet
+	lost bool      // a gap was longer than the bridge
 }
 
 func (l *line) add(at time.Time, rate *float64, bridge time.Duration) {
@@ -281,7 +275,7 @@ func (l *line) add(at time.Time, rate *float64, bridge time.Duration) {
 	}
 }
 
-// count is the integral, if it holds at now, or nearly.
+// count returns the integral; nil if it is lost or ends more than one bridge before now.
 func (l *line) count(now time.Time, bridge time.Duration) *int64 {
 	if l.lost || l.last.IsZero() || now.Sub(l.last) > bridge {
 		return nil
@@ -289,12 +283,12 @@ func (l *line) count(now time.Time, bridge time.Duration) *int64 {
 	return storage.Count(l.sum)
 }
 
-// lines are the integrals of everything that Rates tell.
+// lines holds the integrals of all rates.
 type lines struct {
 	readOps, writeOps, otherOps   line
 	readBytes, writtenBytes       line
 	readMicroseconds, writeMicros line
-	busy, base                    line // microseconds of a second
+	busy, base                    line // microseconds per second
 }
 
 func (s *lines) add(r Rates, bridge time.Duration) {
@@ -311,7 +305,7 @@ func (s *lines) add(r Rates, bridge time.Duration) {
 	}
 }
 
-// waited is the latency that operations add up to in a second, in microseconds.
+// waited returns the sum of the latencies of the operations in a second, in microseconds.
 func waited(ops, latency *float64) *float64 {
 	switch {
 	case ops == nil:

@@ -13,26 +13,26 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
 )
 
-// settlePolls is how often a volume is looked at after its move succeeded, before it is
-// believed that it is not where it should be.
+// settlePolls is the number of polls after the end of a move for which the volume may still be reported at
+// another aggregate.
 const settlePolls = 5
 
-// move is one under way.
+// move is the state of a running move.
 type move struct {
 	*Source
 	vol      volume
 	to       string
-	job      string // UUID, empty = none or not to be seen
+	job      string // UUID, empty = none or not visible
 	percent  int32
 	progress func(int32)
-	seen     bool // under way
-	// done counts the looks since ONTAP said that the move is over.
+	seen     bool // a poll saw the move running
+	// done counts the polls since ONTAP reported the end of the move.
 	done int
 }
 
-// Move moves the volume behind export to aggregate and returns when it is there. A move to
-// there that is under way already is waited for. When ctx ends the array goes on
-// moving, and the error says so. progress may be nil.
+// Move moves the volume behind export to aggregate and returns when the volume is there. If such a move is
+// already running, Move waits for it. When ctx ends, the array goes on moving, and the error says so.
+// progress may be nil.
 func (s *Source) Move(ctx context.Context, export, aggregate string,
 	progress func(percent int32),
 ) (runfile.VolumeMove, error) {
@@ -60,14 +60,14 @@ func (s *Source) Move(ctx context.Context, export, aggregate string,
 	return out, nil
 }
 
-// failed names the move that ended with err.
+// failed adds the volume, the target aggregate and a Survey reason to err.
 func (m *move) failed(err error) error {
 	reason := runfile.SurveyMoveFailed
 	if r := rest.Reason(err); r == runfile.SurveyUntrusted || hasStatus(err, http.StatusUnauthorized) {
 		reason = r
 	}
 	if hasStatus(err, http.StatusForbidden) {
-		// This changes what lets the account read volumes; read_modify needs ONTAP 9.11.1.
+		// The same REST role lets the account read volumes; read_modify needs ONTAP 9.11.1.
 		err = fmt.Errorf("%w: allow it with: security login rest-role modify -role nfsbench -api %s -access read_modify "+
 			"(nfsbench = the role of the account)%s", err, apiVolumes, clusterOnly)
 	}
@@ -102,8 +102,8 @@ func (m *move) arrived(v volume) bool {
 	return len(v.Aggregates) == 1 && v.Aggregates[0].Name == m.to
 }
 
-// wait looks at job and volume until the volume is there. What is broken for a while
-// does not end the wait: the move goes on without us.
+// wait polls the job and the volume until the volume is there. Temporary errors do not end the wait, because
+// the array goes on with the move.
 func (m *move) wait(ctx context.Context) error {
 	timer := time.NewTimer(m.poll)
 	defer timer.Stop()
@@ -131,8 +131,7 @@ func (m *move) left(cause error) error {
 		"with volume move abort", cause, m.percent)
 }
 
-// look reports whether the volume is where it should be. Errors that are not permanent may
-// pass.
+// look reports whether the volume is at its target. Errors that are not permanent may be temporary.
 func (m *move) look(ctx context.Context) (bool, error) {
 	pending, failure, err := m.lookAtJob(ctx)
 	if err != nil {
@@ -156,7 +155,7 @@ func (m *move) look(ctx context.Context) (bool, error) {
 		return false, nil
 	case m.arrived(v):
 		return true, nil
-	case pending: // what the volume says is of an earlier move
+	case pending: // the state of the volume is still that of an earlier move
 		return false, nil
 	case m.hasFailed(v.Movement):
 		return false, storage.Permanent(fmt.Errorf("ONTAP calls the move %s (volume move show tells more)", v.Movement.State))
@@ -168,8 +167,8 @@ func (m *move) look(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// hasFailed reports whether ONTAP calls our move failed, and not one before it: where the job
-// is not to be seen, the volume may tell of the old one for a while.
+// hasFailed reports whether our move failed, and not an earlier one: without a visible job, the volume may
+// report the state of the earlier move for a while.
 func (m *move) hasFailed(now movement) bool {
 	if now.State != "failed" && now.State != "aborted" {
 		return false
@@ -177,8 +176,8 @@ func (m *move) hasFailed(now movement) bool {
 	return m.job != "" || m.seen || m.vol.Movement.State != now.State
 }
 
-// lookAtJob reports whether the job is still to be worked on, or why it failed. An account
-// that may not see jobs does without.
+// lookAtJob reports whether the job is still pending, or why it failed. Without the right to read jobs it
+// reports neither.
 func (m *move) lookAtJob(ctx context.Context) (pending bool, failure, err error) {
 	if m.job == "" {
 		return false, nil, nil
@@ -188,7 +187,7 @@ func (m *move) lookAtJob(ctx context.Context) (pending bool, failure, err error)
 		url.Values{"fields": fields("state", "message", "code", "error")}, &j)
 	switch {
 	case hasStatus(err, http.StatusForbidden), hasStatus(err, http.StatusNotFound), err == nil && j.State == "":
-		m.job = "" // the volume tells enough
+		m.job = "" // the volume is enough
 		return false, nil, nil
 	case err != nil:
 		return false, nil, err

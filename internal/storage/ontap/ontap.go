@@ -1,25 +1,23 @@
-// Package ontap reads NetApp ONTAP over REST: who owns a volume, its LIFs and its NFS
-// service before a run, raw counters during it, and it moves volumes between aggregates.
+// Package ontap reads NetApp ONTAP over REST: the owner of a volume, its LIFs and its NFS service before a
+// run, and raw counters during the run. It also moves volumes between aggregates.
 //
 // # Counters
 //
-// A sample is the volume's own counters (operations, bytes, latencies added up), the bytes
-// of every LIF of the SVM that serves NFS, and the processor counters of every node. All
-// are raw and only grow; ONTAP brings them up to date on a grid of 15 s, so that most
-// samples taken each second repeat the one before. The time of a snapshot is that of the
-// volume's counters, on ONTAP's clock; those of nodes and LIFs are of the same 15 s, but
-// not necessarily of the same second. Counters whose status is neither ok nor backfilled,
-// and negative ones, are not known.
+// A sample has the volume's own counters (operations, bytes, latencies added up), the bytes of every LIF of
+// the SVM that serves NFS, and the processor counters of every node. All are raw and only grow. ONTAP updates
+// them on a grid of 15 s, so that most samples taken each second repeat the one before. The time of a
+// snapshot is the time of the volume's counters, on ONTAP's clock; the counters of nodes and LIFs are from
+// the same 15 s, but not necessarily from the same second. Counters whose status is neither ok nor
+// backfilled, and negative counters, are unknown.
 //
-// The bytes of a LIF are seen from ONTAP: read is what it sent to clients. They hold the
-// headers of the protocol, and what clients of other volumes moved.
+// The bytes of a LIF have ONTAP's point of view: read bytes are those that ONTAP sent to clients. They
+// include the headers of the protocol and the traffic of other volumes.
 //
 // # Accounts
 //
-// An account of the cluster may be allowed everything. One of an SVM cannot see the nodes
-// and the aggregates: then there is no processor load, and the node of the volume is known
-// only if the volume itself tells it. What is refused once with 403 is not asked for again
-// by samples of the same source with the same credentials.
+// A cluster account may have all rights. An SVM account cannot see nodes and aggregates: then there is no
+// processor load, and the node of the volume is known only if the volume itself reports it. After a 403,
+// samples of the same source with the same credentials do not repeat the request.
 package ontap
 
 import (
@@ -37,7 +35,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
 )
 
-// The endpoints that are asked.
+// The REST endpoints.
 const (
 	apiCluster       = "/api/cluster"
 	apiNodes         = "/api/cluster/nodes"
@@ -51,19 +49,18 @@ const (
 	apiClients       = apiNFS + "/connected-clients"
 	apiServices      = apiNFS + "/services"
 	apiExportPolicy  = apiNFS + "/export-policies"
-	fieldVolumeNodes = "nodes.name" // newer than 9.11
+	fieldVolumeNodes = "nodes.name" // only in releases after 9.11
 )
 
 const (
-	// pollEvery is how often a move is looked at.
+	// pollEvery is the interval for polling a move.
 	pollEvery = 2 * time.Second
-	// ownersFor is how long it is believed which node owns an aggregate: a takeover
-	// changes it without changing the volume.
+	// ownersFor bounds the age of the map from aggregates to nodes: a takeover changes the owner of an aggregate
+	// without changing the volume.
 	ownersFor = 30 * time.Second
 )
 
-// Source is one volume of one SVM. It implements storage.Mover, and may be used by
-// several goroutines at once.
+// Source is one volume of one SVM. It implements storage.Mover and is safe for concurrent use.
 type Source struct {
 	src     runfile.Source
 	name    string
@@ -76,7 +73,7 @@ type Source struct {
 	known known
 }
 
-// known is what one sample learned for the next ones.
+// known holds what a sample keeps for the next samples.
 type known struct {
 	uuid string // of the volume; empty = not looked up yet
 	svm  string // of the volume
@@ -86,9 +83,9 @@ type known struct {
 	clientsAt time.Time // when clients were asked for
 }
 
-// New returns the source of src, which names the management address and may name SVM and
-// volume. Nothing is asked yet. If the credentials were read from a mounted Secret they are
-// read again when ONTAP refuses them. An error is permanent.
+// New returns the source of src, which names the management address and may name SVM and volume. New sends no
+// request. If the credentials come from a mounted Secret, the source reads them again when ONTAP refuses
+// them. An error is permanent.
 func New(src runfile.Source, cred rest.Credentials, now func() time.Time) (*Source, error) {
 	if cred.Username == "" || cred.Password == "" {
 		return nil, storage.Permanent(errors.New("ONTAP needs the keys username and password in the Secret of " +
@@ -98,7 +95,7 @@ func New(src runfile.Source, cred rest.Credentials, now func() time.Time) (*Sour
 	client, err := rest.New(rest.Config{
 		BaseURL: src.URL, CABundle: src.CABundle, InsecureSkipVerify: src.InsecureSkipVerify,
 		Authorize: s.session.authorize, Renew: s.session.renew, Redact: s.session.redact,
-		Now: now, // the default limit is what a sample each second needs, three times over
+		Now: now, // the default limit is three times the rate of one sample each second
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ONTAP: %w", err)
@@ -111,7 +108,7 @@ func New(src runfile.Source, cred rest.Credentials, now func() time.Time) (*Sour
 	return s, nil
 }
 
-// Name says which SVM of which array this is.
+// Name returns the name of the SVM and the array.
 func (s *Source) Name() string { return s.name }
 
 // Close ends idle connections. ONTAP keeps no sessions.
@@ -120,10 +117,10 @@ func (s *Source) Close() error {
 	return nil
 }
 
-// optional calls f unless it is known that what is refused. An answer that says that it
-// always will be is remembered and is no error. A role does not change by itself, but
-// what else is wrong with a request may be wrong with the array. An answer with a part of
-// a list, as while a node is down, is no error either, and the next one may be whole.
+// optional calls f unless ONTAP has refused this request. It remembers a permanent refusal and returns no
+// error for it: a lack of rights for good, because a role does not change by itself, and any other refusal
+// for a while, because its cause may be in the array. An incomplete list, as while a node is down, is no
+// error either, and the next one may be complete.
 func (s *Source) optional(ctx context.Context, what string, f func(context.Context) error) error {
 	if s.session.mayNot(what) {
 		return nil
@@ -140,17 +137,17 @@ func (s *Source) optional(ctx context.Context, what string, f func(context.Conte
 	return nil
 }
 
-// hasStatus reports whether err is an answer with that status.
+// hasStatus reports whether err is an answer with this status.
 func hasStatus(err error, status int) bool {
 	e, ok := errors.AsType[*rest.StatusError](err)
 	return ok && e.Status == status
 }
 
-// fields makes the value of the parameter of that name: no blanks are allowed in it.
+// fields returns the value of the parameter "fields", which must not contain blanks.
 func fields(names ...string) []string { return []string{strings.Join(names, ",")} }
 
 const (
-	// maxPages bounds a collection that never ends.
+	// maxPages bounds an endless collection.
 	maxPages = 1000
 	// maxRecords is far above the LIFs and volumes of one SVM.
 	maxRecords = 100_000
@@ -159,16 +156,16 @@ const (
 // page is one part of a collection.
 type page[T any] struct {
 	Records []T   `json:"records"`
-	Number  count `json:"num_records"` // 0 may come without the empty list
+	Number  count `json:"num_records"` // ONTAP may send 0 without the empty list
 	Links   struct {
 		Next *struct {
 			Href string `json:"href"`
 		} `json:"next"`
 	} `json:"_links"`
-	Error any `json:"error"` // beside it the records may be a part of them
+	Error any `json:"error"` // with an error the records may be incomplete
 }
 
-// Lacks names the list if it is not there. A page that has a next one may be empty.
+// Lacks returns "records" if the list is missing. A page may be empty if it links to a next page.
 func (p *page[T]) Lacks() string {
 	if p.Error != nil || p.Records == nil && p.Number != (count{ok: true}) && p.Links.Next == nil {
 		return "records"
@@ -176,8 +173,8 @@ func (p *page[T]) Lacks() string {
 	return ""
 }
 
-// list reads all pages of a collection. ONTAP ends a page after a time of its own choice,
-// perhaps without any record: only a page without next is the last one.
+// list reads all pages of a collection. ONTAP ends a page after a time that it chooses, perhaps without any
+// record: only a page without next is the last one.
 func list[T any](ctx context.Context, s *Source, path string, q url.Values) ([]T, error) {
 	var all []T
 	for range maxPages {
@@ -205,7 +202,7 @@ func list[T any](ctx context.Context, s *Source, path string, q url.Values) ([]T
 	return nil, storage.Permanent(fmt.Errorf("read %s: the collection does not end", apiOf(path)))
 }
 
-// apiOf is a path without its query.
+// apiOf returns a path without its query.
 func apiOf(path string) string {
 	u, err := url.Parse(path)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage"
 )
 
-// count is a counter, or a size. It is absent when it is negative or no number.
+// count is a counter or a size. It is absent if ONTAP sent a negative value or not a number.
 type count struct {
 	n  uint64
 	ok bool
 }
 
-// UnmarshalJSON takes whatever there is.
+// UnmarshalJSON accepts any value and returns no error.
 func (c *count) UnmarshalJSON(b []byte) error {
 	n, err := strconv.ParseUint(string(bytes.Trim(b, `"`)), 10, 63)
 	c.n, c.ok = n, err == nil
@@ -31,7 +31,7 @@ func (c count) signed() *int64 {
 	return new(int64(c.n)) //nolint:gosec // it was parsed as 63 bits
 }
 
-// positive is signed, with zero as ONTAP's word for "none".
+// positive returns the counter, or nil for zero, with which ONTAP means "none".
 func (c count) positive() *int64 {
 	if c.n == 0 {
 		return nil
@@ -54,13 +54,13 @@ func names(all []named) []string {
 	return out
 }
 
-// state is when counters held, and whether they may be used.
+// state holds the time of counters, and whether they are usable.
 type state struct {
 	Timestamp string `json:"timestamp"`
 	Status    string `json:"status"`
 }
 
-// usable reports whether the counters count. ONTAP has many words for what went wrong.
+// usable reports whether the counters are valid. ONTAP has many words for invalid ones.
 func (s state) usable() bool {
 	return s.Status == "ok" || s.Status == "backfilled_data" || s.Status == "backfilled"
 }
@@ -133,7 +133,7 @@ func (m movement) running() bool {
 	return false
 }
 
-// over reports whether no move is under way. A word that is not known says neither.
+// over reports whether no move is under way. For an unknown state both running and over return false.
 func (m movement) over() bool {
 	switch m.State {
 	case "", "success", "failed", "aborted":
@@ -150,10 +150,10 @@ type qosPolicy struct {
 	MinMBPS count  `json:"min_throughput_mbps"`
 }
 
-// told reports whether ONTAP tells a limit. A policy may have only a floor, and no ceiling.
+// told reports whether ONTAP reports a limit. A policy may have only a floor, and no ceiling.
 func (p qosPolicy) told() bool { return p.MaxIOPS.ok || p.MaxMBPS.ok || p.MinIOPS.ok || p.MinMBPS.ok }
 
-// qosGroup is a policy as its own collection shows it.
+// qosGroup is a policy in the collection of QoS policies.
 type qosGroup struct {
 	Fixed    *qosPolicy `json:"fixed"`
 	Adaptive *struct{}  `json:"adaptive"`
@@ -170,7 +170,7 @@ type node struct {
 	} `json:"statistics"`
 }
 
-// measured reports whether the node says how busy it is.
+// measured reports whether the node has usable processor counters.
 func (n node) measured() bool {
 	s := n.Statistics
 	return s != nil && s.usable() && s.Raw.ok && s.Base.ok
@@ -195,10 +195,10 @@ type lif struct {
 	} `json:"statistics"`
 }
 
-// netmask is the length of a prefix, 0 = not known. ONTAP gives the length as a string.
+// netmask is the length of a prefix, 0 = unknown. ONTAP sends the length as a string.
 type netmask int32
 
-// UnmarshalJSON also takes a number and an IPv4 mask.
+// UnmarshalJSON also accepts a number and an IPv4 mask.
 func (m *netmask) UnmarshalJSON(b []byte) error {
 	*m = netmask(storage.PrefixLength(128, strings.Trim(string(b), `"`)))
 	return nil
@@ -246,8 +246,8 @@ type cluster struct {
 	} `json:"version"`
 }
 
-// release is the version as people call it, with the patch level: "9.14.1P2" out of "NetApp
-// Release 9.14.1P2: Fri Feb ...". It keeps what a stand-in reports about itself there.
+// release returns the version with the patch level: "9.14.1P2" out of "NetApp Release 9.14.1P2: Fri Feb ...".
+// It keeps what a stand-in of ONTAP reports about itself there.
 func (c cluster) release() string {
 	if full, ok := strings.CutPrefix(c.Version.Full, "NetApp Release "); ok {
 		full, _, _ = strings.Cut(full, ":")
@@ -259,7 +259,7 @@ func (c cluster) release() string {
 	return ""
 }
 
-// job is what a change that takes its time becomes.
+// job is ONTAP's record of an asynchronous change.
 type job struct {
 	State   string          `json:"state"`
 	Message string          `json:"message"`

@@ -16,21 +16,20 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage"
 )
 
-// readings are the answers that make one snapshot.
+// readings holds the answers that make one snapshot.
 type readings struct {
 	volume volume
 	nodes  []node
 	lifs   []lif
 	owners map[string]string
-	// clients are nil in most samples: see clientsEvery.
+	// clients is nil in most samples: see clientsEvery.
 	clients []connectedClient
 }
 
-// Sample reads the counters of volume, nodes and LIFs at once. It asks ONTAP even if the
-// grid of its statistics has not moved, and then returns the same counters with the same
-// time again. Where the account may see no nodes or LIFs there are none. After refused
-// credentials ONTAP is left alone for half a minute, unless the Secret changes: the error
-// is repeated meanwhile.
+// Sample reads the counters of volume, nodes and LIFs at once. It asks ONTAP even if the grid of its
+// statistics has not moved, and then returns the same counters with the same time again. Without the right to
+// see nodes or LIFs the snapshot has none. After ONTAP refused the credentials, Sample repeats the error for
+// half a minute without a request, unless the Secret changes.
 func (s *Source) Sample(ctx context.Context) (storage.Snapshot, error) {
 	if err := ctx.Err(); err != nil {
 		return storage.Snapshot{}, fmt.Errorf("sample %s: %w", s.name, err)
@@ -47,7 +46,8 @@ func (s *Source) Sample(ctx context.Context) (storage.Snapshot, error) {
 	return snap, nil
 }
 
-// forgetAfter makes the next sample look the volume up again, by one request alone.
+// forgetAfter makes the next sample look up the volume again if ONTAP answered 401 or 404. That sample then
+// begins with a single request.
 func (s *Source) forgetAfter(err error) {
 	switch {
 	case hasStatus(err, http.StatusUnauthorized):
@@ -106,7 +106,7 @@ func (s *Source) sample(ctx context.Context) (storage.Snapshot, error) {
 	return snapshot(r)
 }
 
-// uuid returns that of the volume, which stays the same when the volume moves.
+// uuid returns the UUID of the volume, which stays the same when the volume moves.
 func (s *Source) uuid(ctx context.Context) (string, error) {
 	s.mu.Lock()
 	uuid := s.known.uuid
@@ -137,7 +137,7 @@ func (s *Source) lifQuery(want ...string) url.Values {
 	return s.ofSVM(url.Values{"services": {"data_nfs"}, "fields": fields(want...)})
 }
 
-// ofSVM adds the SVM to q: the one that was named, or that of the volume that was found.
+// ofSVM adds the SVM to q: the SVM of the source, or else the SVM of the volume that was found.
 func (s *Source) ofSVM(q url.Values) url.Values {
 	s.mu.Lock()
 	svm := cmp.Or(s.src.SVM, s.known.svm)
@@ -148,8 +148,8 @@ func (s *Source) ofSVM(q url.Values) url.Values {
 	return q
 }
 
-// owners returns the nodes of the aggregates, as they were learned not long ago. An
-// aggregate that is not among them is a reason to ask at once: the volume was moved there.
+// owners returns the nodes of the aggregates from a map that is at most ownersFor old. It asks ONTAP sooner
+// for an aggregate that is not in the map, because the volume moved there.
 func (s *Source) owners(ctx context.Context, v volume) (map[string]string, error) {
 	now := s.now()
 	s.mu.Lock()
@@ -159,7 +159,7 @@ func (s *Source) owners(ctx context.Context, v volume) (map[string]string, error
 		_, is := owners[a]
 		return !is
 	})
-	// A map without the aggregate is asked for again, but not by every sample.
+	// A map without the aggregate is read again, but not by every sample.
 	pause := ownersFor
 	if unknown {
 		pause = pollEvery
@@ -180,7 +180,7 @@ func (s *Source) owners(ctx context.Context, v volume) (map[string]string, error
 	return owners, nil
 }
 
-// snapshot makes counters out of the answers.
+// snapshot converts the answers to counters.
 func snapshot(r readings) (storage.Snapshot, error) {
 	st := r.volume.Statistics
 	if st == nil {
@@ -207,8 +207,8 @@ func snapshot(r readings) (storage.Snapshot, error) {
 		}
 		o := runfile.StorageNode{Name: n.Name}
 		if n.measured() {
-			// The raw counters are taken as if they were microseconds. ONTAP does not tell their unit, and it
-			// cancels out: only their ratio means something, the average over all cores of a node.
+			// The raw counters are treated as microseconds. ONTAP does not document their unit, and it cancels out:
+			// only their ratio has a meaning, the average over all cores of a node.
 			o.BusyMicroseconds, o.BaseMicroseconds = n.Statistics.Raw.signed(), n.Statistics.Base.signed()
 		}
 		snap.Nodes = append(snap.Nodes, o)
@@ -229,9 +229,9 @@ func snapshot(r readings) (storage.Snapshot, error) {
 	return snap, nil
 }
 
-// onePerAddress joins the LIFs of one address, of which ONTAP lists several in different IPspaces, or
-// one twice while it moves. Nothing tells which of them the load uses: where they differ, neither their
-// counters nor their node are known.
+// onePerAddress joins the LIFs of one address. ONTAP lists several of them in different IPspaces, or one LIF
+// twice while it moves. The source cannot know which of them the load uses: where they differ, it reports
+// neither counters nor a node.
 func onePerAddress(paths []runfile.StoragePath) []runfile.StoragePath {
 	var out []runfile.StoragePath
 	for _, p := range paths {
@@ -246,8 +246,8 @@ func onePerAddress(paths []runfile.StoragePath) []runfile.StoragePath {
 	return out
 }
 
-// clientsEvery is how often ONTAP is asked who uses the volume. It keeps that for
-// minutes, and the answer is evidence, not a counter.
+// clientsEvery is the interval for reading the clients of the volume. ONTAP keeps a client in its list for
+// minutes, and the list is evidence, not a counter.
 const clientsEvery = 5 * time.Second
 
 // connectedClient is a row of /protocols/nfs/connected-clients (9.7 and later).
@@ -258,7 +258,7 @@ type connectedClient struct {
 	Volume   named  `json:"volume"`
 }
 
-// clients asks for those of the SVM if it is time, else it returns nil.
+// clients returns the clients of the SVM, or nil until clientsEvery has passed.
 func (s *Source) clients(ctx context.Context) ([]connectedClient, error) {
 	now := s.now()
 	s.mu.Lock()
@@ -276,7 +276,7 @@ func (s *Source) clients(ctx context.Context) ([]connectedClient, error) {
 	return out, err
 }
 
-// clientsOf are those of one volume, each pair of addresses once for a protocol.
+// clientsOf returns the clients of one volume, without duplicates of addresses and protocol.
 func clientsOf(all []connectedClient, volume string) []runfile.StorageClient {
 	var out []runfile.StorageClient
 	for _, c := range all {

@@ -10,24 +10,22 @@ import (
 )
 
 const (
-	// refusedFor is how long what was refused is not tried again: an array may lock an
-	// account that fails each second.
+	// refusedFor is the pause after a refusal: an array may lock an account that fails each second.
 	refusedFor = 30 * time.Second
-	// freshFor is how long after a renewal a 401 is put down to a request that was sent
-	// before it.
+	// freshFor is the time after a renewal in which a 401 is attributed to a request with the old credentials.
 	freshFor = 5 * time.Second
 )
 
-// session is the account with which ONTAP is asked.
+// session holds the account for ONTAP.
 type session struct {
 	now func() time.Time
 
 	mu      sync.Mutex
 	cred    rest.Credentials
-	old     []rest.Credentials // an answer may still speak of them
+	old     []rest.Credentials // an answer may still contain them
 	renewed time.Time
-	// forbidden holds what need not be asked again with these credentials, endpoints and
-	// fields, and until when; a zero time is for good.
+	// forbidden holds the endpoints and fields that these credentials may not read, and the end of each refusal;
+	// a zero time has no end.
 	forbidden map[string]time.Time
 	refusal   error
 	refusedAt time.Time
@@ -49,7 +47,7 @@ func (s *session) redact(text string) string {
 	return s.cred.Redact(text)
 }
 
-// mayNot reports whether ONTAP has refused request to these credentials.
+// mayNot reports whether ONTAP has refused request to the current credentials.
 func (s *session) mayNot(request string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,7 +55,7 @@ func (s *session) mayNot(request string) bool {
 	return is && (until.IsZero() || s.now().Before(until))
 }
 
-// forbid remembers that ONTAP refused request: for good, or for a while.
+// forbid remembers that ONTAP refused request, for good or for refusedFor.
 func (s *session) forbid(request string, forGood bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +68,7 @@ func (s *session) forbid(request string, forGood bool) {
 	}
 }
 
-// renew reads the Secret again and tells whether there is something new to try.
+// renew reads the Secret again and reports whether a request is worth a retry.
 func (s *session) renew(context.Context) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +79,7 @@ func (s *session) renew(context.Context) (bool, error) {
 	return !s.renewed.IsZero() && s.now().Sub(s.renewed) < freshFor, nil
 }
 
-// reload takes over what the Secret holds now. The caller holds mu.
+// reload replaces the credentials if the Secret has changed. The caller holds mu.
 func (s *session) reload() (bool, error) {
 	n, changed, err := s.cred.Reload()
 	if !changed || err != nil {
@@ -99,14 +97,14 @@ func (s *session) refuse(err error) {
 	s.refusal, s.refusedAt = err, s.now()
 }
 
-// gate returns why there is no use in asking now, nil if there may be.
+// gate returns the error of refused credentials while a request is useless, nil otherwise.
 func (s *session) gate() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.refusal == nil {
 		return nil
 	}
-	// A Secret that cannot be read is as good as one that did not change.
+	// A Secret that cannot be read counts as unchanged.
 	if changed, err := s.reload(); err == nil && changed {
 		return nil
 	}

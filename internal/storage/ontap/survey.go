@@ -15,16 +15,16 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
 )
 
-// survey is one under way.
+// survey is the state of a running survey.
 type survey struct {
 	*Source
 	out runfile.Survey
 	vol volume
 }
 
-// Survey asks for everything that is worth knowing before a run. The volume must be
-// found; what else the account may not read is listed in Missing, with the command that
-// allows it. Samples after it are of the volume that it found.
+// Survey reads the facts that matter before a run. It fails if it does not find the volume. It lists in
+// Missing everything else that the account may not read, with the command that grants the right. Later
+// samples read the volume that Survey found.
 func (s *Source) Survey(ctx context.Context, export string) (runfile.Survey, error) {
 	v := &survey{Source: s, out: runfile.Survey{Version: runfile.SurveyVersion, Source: s.src.Name, Time: s.now()}}
 	for _, step := range []func(context.Context) error{
@@ -42,8 +42,8 @@ func (s *Source) Survey(ctx context.Context, export string) (runfile.Survey, err
 	return v.out, nil
 }
 
-// try does without a part that the array does not give for good. What keeps us from
-// asking at all ends the survey.
+// try lists a part as missing if the array refuses it. It returns the errors that end the survey: no answer,
+// a 401, and an untrusted certificate.
 func (v *survey) try(p part, err error) error {
 	if err == nil {
 		return nil
@@ -69,7 +69,7 @@ func (v *survey) try(p part, err error) error {
 	return nil
 }
 
-// untold is the error of an answer without a field, or with a word in it that is not known.
+// untold returns the error of an answer that lacks a field or has an unknown word in it.
 func untold(field string) error {
 	return storage.Permanent(fmt.Errorf("ONTAP does not tell %s", field))
 }
@@ -135,7 +135,7 @@ func (v *survey) owner(ctx context.Context) error {
 		return nil
 	}
 	if err == nil && v.vol.Style == "flexgroup" {
-		return nil // it has none of its own
+		return nil // a FlexGroup has no owner of its own
 	}
 	// The volume itself may tell, if this is a newer ONTAP.
 	var nodesErr error
@@ -199,8 +199,8 @@ func (v *survey) lifs(ctx context.Context) error {
 	return nil
 }
 
-// service reads what NFS the SVM offers. An SVM on which NFS was never set up has no
-// record, and offers none.
+// service reads the NFS settings of the SVM. An SVM on which NFS was never set up has no record and serves no
+// NFS.
 func (v *survey) service(ctx context.Context) error {
 	all, err := list[nfsService](ctx, v.Source, apiServices, v.ofSVM(url.Values{"fields": fields("enabled", "state",
 		"protocol.v3_enabled", "protocol.v40_enabled", "protocol.v41_enabled", "protocol.v41_features.pnfs_enabled",
@@ -227,7 +227,7 @@ func (v *survey) service(ctx context.Context) error {
 	return nil
 }
 
-// policy returns that which decides over the export: a qtree may have another than its volume.
+// policy returns the export policy of the export: a qtree may have another one than its volume.
 func (v *survey) policy(ctx context.Context, export string) (exportPolicy, error) {
 	own, junction := v.vol.NAS.ExportPolicy, clean(v.vol.NAS.Path)
 	if export == "" || clean(export) == junction {
@@ -248,7 +248,7 @@ func (v *survey) policy(ctx context.Context, export string) (exportPolicy, error
 	return own, err // without a qtree it is a directory of the volume
 }
 
-// rules asks for those of the policy and not for the policy, whose own list may be cut or left out.
+// rules reads the rules from their own collection, because the list inside the policy may be cut or missing.
 func (v *survey) rules(ctx context.Context, export string) error {
 	policy, err := v.policy(ctx, export)
 	if err == nil && (policy.Name == "" || !policy.ID.ok) {
@@ -281,8 +281,8 @@ func (v *survey) rules(ctx context.Context, export string) error {
 	return nil
 }
 
-// qos reads the ceiling of the volume, which the volume tells itself only for a policy of
-// its own. An adaptive one depends on the size and is not worked out.
+// qos reads the ceiling of the volume. The volume itself reports it only for a policy of its own. An adaptive
+// policy depends on the size and is not computed.
 func (v *survey) qos(ctx context.Context) error {
 	own := v.vol.QoS.Policy
 	if own.Name == "" && own.MaxIOPS.positive() == nil && own.MaxMBPS.positive() == nil {
@@ -310,7 +310,7 @@ func (v *survey) qos(ctx context.Context) error {
 	return nil
 }
 
-// megabytes are 10^6 bytes here: if ONTAP means 2^20, the ceiling is 5 % higher.
+// megabytes converts units of 10^6 bytes: if ONTAP means 2^20, the ceiling is 5 % higher.
 func megabytes(c count) *int64 {
 	n := c.positive()
 	if n == nil || *n > 1<<40 {
@@ -319,20 +319,20 @@ func megabytes(c count) *int64 {
 	return new(*n * 1_000_000)
 }
 
-// clusterOnly follows a fix that an account of an SVM cannot have.
+// clusterOnly follows a fix that is impossible for an account of an SVM.
 const clusterOnly = "; an account of an SVM cannot be given this: use the management LIF of the cluster and an " +
 	"account of the cluster"
 
-// fix is the command that lets the account read api.
+// fix returns the command that lets the account read api.
 func fix(api string) string {
 	return fmt.Sprintf("security login rest-role create -role nfsbench -api %s -access readonly (nfsbench = the role "+
 		"of the account)", api)
 }
 
-// part is something that a survey can be without.
+// part is an optional part of a survey.
 type part struct {
 	what string
 	api  string // to be allowed in the role
-	// cluster: an account of an SVM never sees it.
+	// cluster means that an account of an SVM never sees the part.
 	cluster bool
 }

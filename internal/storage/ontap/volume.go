@@ -14,10 +14,9 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
 )
 
-// find looks for the volume by its name, or else by the export path: the volume with the
-// longest junction that leads to it, because an export may lie deeper than its volume (a
-// qtree of Trident's economy driver). The root volume of the SVM leads to everything and
-// counts only for the export /.
+// find returns the volume with the name of the source, or else the volume with the longest junction that
+// leads to the export path, because an export may lie deeper than its volume (a qtree of Trident's economy
+// driver). The root volume of the SVM leads to every path and counts only for the export /.
 func (s *Source) find(ctx context.Context, export string, want ...string) (volume, error) {
 	if s.src.Volume != "" {
 		v, found, err := s.byField(ctx, "name", s.src.Volume, func(v volume) string { return v.Name }, want)
@@ -53,7 +52,7 @@ func clean(export string) string {
 	return path.Clean("/" + export)
 }
 
-// parent is the path above, empty at the end.
+// parent returns the parent path, empty below the root.
 func parent(p string) string {
 	if p = path.Dir(p); p == "/" {
 		return ""
@@ -61,12 +60,12 @@ func parent(p string) string {
 	return p
 }
 
-// byField returns the one volume whose field is value, if there is one. What ONTAP
-// finds is checked again: a value may hold characters that mean something in its queries.
+// byField returns the one volume whose field is value, if there is one. It checks the answer again, because a
+// value may contain characters with a meaning in ONTAP's queries.
 func (s *Source) byField(ctx context.Context, field, value string, get func(volume) string, want []string,
 ) (v volume, is bool, err error) {
 	q := url.Values{field: {value}, "fields": fields(want...)}
-	if s.src.SVM != "" { // not that of a volume that was found before
+	if s.src.SVM != "" { // not the SVM of a volume that was found before
 		q.Set("svm.name", s.src.SVM)
 	}
 	found, err := list[volume](ctx, s, apiVolumes, q)
@@ -86,7 +85,7 @@ func (s *Source) byField(ctx context.Context, field, value string, get func(volu
 		fmt.Errorf("%d volumes have %s %s on %s: name the SVM in storage.array.ontap.svm", len(found), field, value, s.name)))
 }
 
-// owner returns the node that owns the data of v, empty if it is not known or not one.
+// owner returns the node that owns the data of v, empty if it is unknown or more than one.
 func owner(v volume, owners map[string]string) string {
 	var nodes []string
 	for _, n := range v.Nodes {
@@ -107,7 +106,7 @@ func owner(v volume, owners map[string]string) string {
 	return nodes[0]
 }
 
-// aggregates asks which node owns which aggregate now.
+// aggregates returns the node that owns each aggregate now.
 func (s *Source) aggregates(ctx context.Context) (map[string]string, error) {
 	all, err := list[aggregate](ctx, s, apiAggregates, url.Values{"fields": fields("name", "node.name")})
 	if err != nil {
@@ -117,16 +116,16 @@ func (s *Source) aggregates(ctx context.Context) (map[string]string, error) {
 	for _, a := range all {
 		node := a.Node.Name
 		if other, again := owners[a.Name]; again && other != node {
-			node = "" // it moved while ONTAP listed it
+			node = "" // the aggregate moved while ONTAP listed it
 		}
 		owners[a.Name] = node
 	}
-	delete(owners, "") // an aggregate that does not tell its name
+	delete(owners, "") // an aggregate without a name
 	return owners, nil
 }
 
-// volumeNodes asks the volume itself for its nodes, for accounts that may not see aggregates.
-// ONTAP before that field answers 400, which means none.
+// volumeNodes reads the nodes from the volume itself, for accounts that may not see aggregates. An ONTAP
+// without that field answers 400, which means no nodes.
 func (s *Source) volumeNodes(ctx context.Context, uuid string) ([]named, error) {
 	var v volume
 	err := s.optional(ctx, fieldVolumeNodes, func(ctx context.Context) error {
@@ -138,7 +137,7 @@ func (s *Source) volumeNodes(ctx context.Context, uuid string) ([]named, error) 
 
 func volumePath(uuid string) string { return apiVolumes + "/" + url.PathEscape(uuid) }
 
-// explained makes a SurveyError of err, with what to do if a permission is missing.
+// explained returns a SurveyError of err, with advice for a missing permission.
 func (s *Source) explained(err error, api string) error {
 	if hasStatus(err, http.StatusForbidden) {
 		err = fmt.Errorf("%w: allow it with: %s", err, fix(api))

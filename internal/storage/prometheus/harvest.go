@@ -24,20 +24,20 @@ const (
 	labelNode    = "node"
 	labelLIF     = "lif"
 	labelAddress = "address"
-	// labelDatacenter is added by Harvest: clusters of one name in two of them are two.
+	// labelDatacenter comes from Harvest and distinguishes clusters of the same name.
 	labelDatacenter = "datacenter"
 )
 
-// The metrics of Harvest that tell the CPU of a node, in percent.
+// The metrics of Harvest for the CPU of a node, in percent.
 const (
 	cpuMean = "node_avg_processor_busy"
 	cpuBusy = "node_cpu_busy"
 )
 
-// harvest asks for the metrics of NetApp Harvest.
+// harvest reads the metrics of NetApp Harvest.
 type harvest struct {
 	source               *Source
-	volumes, nodes, lifs string // selectors; empty = not asked for
+	volumes, nodes, lifs string // selectors; empty = do not read
 }
 
 func newHarvest(s *Source, labels map[string]string) (*harvest, error) {
@@ -65,8 +65,8 @@ func newHarvest(s *Source, labels map[string]string) (*harvest, error) {
 	return h, nil
 }
 
-// selector chooses metrics by name and labels, of the time that can be bridged. Go's quoted
-// strings are those of PromQL, so no value of a label can be more than a value.
+// selector returns a PromQL range selector over the time that can be bridged. PromQL quotes strings like Go,
+// so the value of a label cannot change the expression.
 func selector(labels map[string]string, metrics ...string) string {
 	slices.Sort(metrics)
 	matchers := []string{`__name__=~"` + strings.Join(metrics, "|") + `"`}
@@ -76,8 +76,7 @@ func selector(labels map[string]string, metrics ...string) string {
 	return "{" + strings.Join(matchers, ",") + "}[" + strconv.Itoa(int(bridge.Seconds())) + "s]"
 }
 
-// volumeMetrics tells what the metrics of a volume are: operations and bytes per second, and
-// microseconds.
+// volumeMetrics maps the metrics of a volume to rates: operations and bytes per second, and microseconds.
 func volumeMetrics() map[string]func(*integrate.Rates) **float64 {
 	return map[string]func(*integrate.Rates) **float64{
 		"volume_read_ops":      func(r *integrate.Rates) **float64 { return &r.ReadOps },
@@ -123,7 +122,7 @@ func (h *harvest) gather(ctx context.Context) (answer, error) {
 	return a, nil
 }
 
-// oneDatacenter refuses series of two clusters that happen to have the same name.
+// oneDatacenter returns an error for series of two clusters that have the same name.
 func oneDatacenter(m []*stream) error {
 	for _, series := range m {
 		if a, b := m[0].Metric[labelDatacenter], series.Metric[labelDatacenter]; a != b {
@@ -133,7 +132,7 @@ func oneDatacenter(m []*stream) error {
 	return nil
 }
 
-// chooseCPU returns the metric that tells the CPU, which stays the same for good.
+// chooseCPU returns the metric for the CPU. The first choice holds for the life of the source.
 func (s *Source) chooseCPU(m []*stream) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,11 +150,11 @@ func (s *Source) chooseCPU(m []*stream) string {
 	return s.cpuMetric
 }
 
-// times tells when each series was scraped, in ascending order.
+// times holds the scrape times of each series, in ascending order.
 type times map[model.Fingerprint][]model.Time
 
-// seen adds the times of an answer to those of the answers before it, and forgets series that it does not hold. A
-// window may show one sample of a series, and not that the series is older than another.
+// seen adds the times of an answer to those of earlier answers, and forgets series that the answer lacks. One
+// window may hold only one sample of a series and cannot show which of two series is older.
 func (s *Source) seen(matrices map[string][]*stream) times {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,12 +177,12 @@ func (s *Source) seen(matrices map[string][]*stream) times {
 	return now
 }
 
-// soonest is less than the time between two scrapes of Harvest.
+// soonest is shorter than any interval of scrapes of Harvest.
 const soonest = 10_000 // ms
 
-// meet says whether a scrape of one series lies between two neighbors of the other. Neighbors are one step apart: a
-// longer gap is the time that a volume spent on another node. Two single scrapes have no step, and meet where no other
-// scrape fits between them.
+// meet reports whether a scrape of one series lies between two neighbors of the other. Neighbors are one step
+// apart: a longer gap is the time that a volume spent on another node. Two single scrapes have no step; they
+// meet if no other scrape fits between them.
 func meet(a, b []model.Time) bool {
 	if len(a) == 1 && len(b) == 1 {
 		return max(a[0]-b[0], b[0]-a[0]) < soonest
@@ -206,7 +205,7 @@ func meet(a, b []model.Time) bool {
 	return false
 }
 
-// rows collects the values of one thing by their times: those of one scrape have the same.
+// rows collects the values of one object by time: values of the same scrape have the same time.
 type rows struct {
 	times  times
 	at     map[model.Time]*integrate.Rates
@@ -217,8 +216,9 @@ func newRows(t times) *rows {
 	return &rows{times: t, at: map[model.Time]*integrate.Rates{}, series: map[model.LabelValue][]*stream{}}
 }
 
-// set puts the values of a series into their rows. Two series may give one thing at one time
-// only if they are two scrapes of the same values: of others nobody could say which counts.
+// set puts the values of a series into their rows. Two series may have values of one object at one time only
+// if they are two scrapes of the same values. For any other pair set returns an error, because it cannot know
+// which series is right.
 func (r *rows) set(series *stream, field func(*integrate.Rates) **float64) error {
 	name, values := series.Metric[model.MetricNameLabel], series.Values
 	values = slices.DeleteFunc(slices.Clone(values), func(v pair) bool {
@@ -246,7 +246,7 @@ func (r *rows) set(series *stream, field func(*integrate.Rates) **float64) error
 	return nil
 }
 
-// differing names the labels that two series do not share.
+// differing returns the labels in which two series differ.
 func differing(a, b model.Metric) []string {
 	var labels []string
 	for _, m := range []model.Metric{a, b} {
@@ -260,7 +260,7 @@ func differing(a, b model.Metric) []string {
 	return labels
 }
 
-// scraping says whether the labels only tell who read a value.
+// scraping reports whether the labels only name the reader of a value.
 func scraping(labels []string) bool {
 	of := []string{
 		model.JobLabel, model.InstanceLabel, "poller", "pod", "container", "endpoint", "service", "namespace",
@@ -269,8 +269,8 @@ func scraping(labels []string) bool {
 	return !slices.ContainsFunc(labels, func(l string) bool { return !slices.Contains(of, l) })
 }
 
-// agree says whether each value of two scrapes is that of the other scrape before or after it. A value at an end may
-// be newer than what the other has read, if the others agree.
+// agree reports whether each value of two scrapes equals the value of the other scrape before or after it. A
+// value at an end may be newer than the other scrape, if all other values agree.
 func agree(a, b []pair) bool {
 	inside, ends := false, true
 	for _, both := range [][2][]pair{{a, b}, {b, a}} {
@@ -305,7 +305,7 @@ func (r *rows) rates() []integrate.Rates {
 	return all
 }
 
-// volumeRates joins the series of a volume, of which there are more when it was moved.
+// volumeRates joins the series of a volume. A volume that was moved has several.
 func volumeRates(m []*stream, seen times) (rates []integrate.Rates, owner string, err error) {
 	all, metrics := newRows(seen), volumeMetrics()
 	var newest model.Time
@@ -348,14 +348,14 @@ func busyNodes(m []*stream, seen times, metric string) ([]integrate.Node, error)
 	return nodes, nil
 }
 
-// lif is what the series of a LIF say.
+// lif holds the data from the series of a LIF.
 type lif struct {
 	node, address   string
 	newest, labeled model.Time
 	rows            *rows
 }
 
-// add takes in a series that has samples. What a LIF sent was read.
+// add takes in a series that has samples. Bytes that a LIF sent count as read.
 func (l *lif) add(series *stream) error {
 	last := series.Values[len(series.Values)-1].Timestamp
 	field := func(r *integrate.Rates) **float64 { return &r.ReadBytes }
@@ -374,7 +374,7 @@ func (l *lif) add(series *stream) error {
 	return l.rows.set(series, field)
 }
 
-// lifRates gives each LIF its address, or its name where Harvest does not tell it.
+// lifRates identifies each LIF by its address, or by its name if Harvest has no address.
 func lifRates(m []*stream, seen times) ([]integrate.Path, error) {
 	lifs := map[string]*lif{}
 	for _, series := range m {

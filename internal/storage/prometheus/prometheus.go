@@ -1,21 +1,19 @@
-// Package prometheus reads a storage by what a Prometheus server has collected of it: the
-// metrics of NetApp Harvest, chosen by labels, or any PromQL.
+// Package prometheus reads the metrics of a storage from a Prometheus server: the metrics of NetApp Harvest,
+// chosen by labels, or any PromQL.
 //
-// Harvest exports means of its last poll of the array. Each sample asks for all of them of
-// the last five minutes with the times at which Prometheus scraped them (an instant query
-// would give them the time of the query instead), and integrates those that are new; see
-// package integrate. What did not move is not counted twice, and the time of a snapshot is
-// that of the newest scrape. Expressions of a user have no such times: they are evaluated
-// together at one moment, and stand for the time since the sample before.
+// Harvest exports means over its last poll of the array. Each sample reads all of them from the last five
+// minutes with their scrape times (an instant query would return the time of the query instead), and
+// integrates the new ones; see package integrate. No scrape counts twice, and the time of a snapshot is that
+// of the newest scrape. Expressions of a user have no scrape times: they are evaluated together at one
+// moment, and cover the time since the sample before.
 //
-// What a short run loses: Harvest polls every 60 s, and is scraped some time after it. A run
-// sees what happened in the polls that ended while it lasted, up to a minute and a scrape
-// too late at each end, and a run that is shorter than a poll sees nothing: no counter moves,
-// and no difference is made. Ask ONTAP itself for such runs.
+// The limits for short runs: Harvest polls every 60 s, and Prometheus scrapes it some time later. A run sees
+// the polls that end during the run, up to a minute and a scrape interval too late at each end. A run that is
+// shorter than a poll sees nothing: no counter moves, and there is no difference. Read ONTAP itself for such
+// runs.
 //
-// The CPU of nodes is node_avg_processor_busy, the mean of all cores, as ONTAP's REST gives
-// it. Where Harvest has none, it is node_cpu_busy, which is another number: that of the
-// busiest domain. They are never mixed in one source.
+// The CPU of nodes is node_avg_processor_busy, the mean of all cores, as in ONTAP's REST. Without this metric
+// it is node_cpu_busy, which is another number: the load of the busiest domain. One source never mixes them.
 package prometheus
 
 import (
@@ -39,11 +37,11 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
 )
 
-// bridge is for how long one reading may stand for others, and how far back is asked:
-// Prometheus itself takes a value for gone after as long.
+// bridge is the longest time that one reading may cover, and the range of a query. Prometheus drops a value
+// after the same time.
 const bridge = 5 * time.Minute
 
-// Source reads one storage out of a Prometheus.
+// Source reads one storage from a Prometheus server.
 type Source struct {
 	name   string
 	client *rest.Client
@@ -52,20 +50,19 @@ type Source struct {
 
 	mu        sync.Mutex
 	cred      rest.Credentials
-	cpuMetric string // of Harvest, once it is known which there is
-	times     times  // of the series of Harvest in the answer before
+	cpuMetric string // of Harvest, once known
+	times     times  // of the series of Harvest in earlier answers
 }
 
-// answer is what one sample got.
+// answer holds the readings of one sample.
 type answer struct {
 	integrate.Batch
-	owner string // the node that the volume was on at last; empty = not told
+	owner string // the last node of the volume; empty = unknown
 }
 
-// New returns the source of src: with Queries, of what they give; else of the metrics of
-// Harvest with Labels, of which cluster is needed, and svm and volume for the counters of a
-// volume. Nothing is asked yet. cred may be empty; a token goes before a password. An error
-// is permanent.
+// New returns the source of src. With Queries it evaluates them; otherwise it reads the metrics of Harvest
+// with Labels: cluster is required, and svm and volume are required for the counters of a volume. New sends
+// no request. cred may be empty; a token takes precedence over a password. An error is permanent.
 func New(src runfile.Source, cred rest.Credentials, now func() time.Time) (*Source, error) {
 	s := &Source{cred: cred, rates: integrate.New(now(), bridge)}
 	client, err := rest.New(rest.Config{
@@ -94,7 +91,7 @@ func New(src runfile.Source, cred rest.Credentials, now func() time.Time) (*Sour
 	return s, nil
 }
 
-// Name says which Prometheus this is, and which cluster of Harvest.
+// Name returns the name of the Prometheus server, and of the cluster of Harvest.
 func (s *Source) Name() string { return s.name }
 
 // Close ends idle connections.
@@ -103,7 +100,7 @@ func (s *Source) Close() error {
 	return nil
 }
 
-// Sample integrates what is new. The time of the snapshot is that of Prometheus.
+// Sample integrates new readings. The time of the snapshot is Prometheus' time.
 func (s *Source) Sample(ctx context.Context) (storage.Snapshot, error) {
 	question := s.rates.Ask()
 	a, err := s.gather(ctx)
@@ -129,7 +126,7 @@ func (s *Source) authorize(r *http.Request) error {
 	return nil
 }
 
-// renew reads the Secret again: what it holds may be another token by now.
+// renew reads the Secret again, because it may hold another token now.
 func (s *Source) renew(context.Context) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +143,7 @@ func (s *Source) redact(text string) string {
 	return s.cred.Redact(text)
 }
 
-// maxSeries bounds what one answer may hold: a cluster has 24 nodes and some hundred LIFs.
+// maxSeries bounds an answer: a cluster has 24 nodes and some hundred LIFs.
 const maxSeries = 10000
 
 // result is the data of an answer.
@@ -155,7 +152,7 @@ type result struct {
 	Value json.RawMessage `json:"result"`
 }
 
-// query evaluates an expression, at a moment if that is not 0, and gives its data.
+// query evaluates an expression, at time at unless that is 0, and returns its data.
 func (s *Source) query(ctx context.Context, expression string, at model.Time) (result, error) {
 	q := url.Values{"query": {expression}}
 	if at != 0 {
@@ -166,13 +163,13 @@ func (s *Source) query(ctx context.Context, expression string, at model.Time) (r
 	return doc.Data, err
 }
 
-// document is an answer that is no error.
+// document is the envelope of an answer.
 type document struct {
 	Status string `json:"status"`
 	Data   result `json:"data"`
 }
 
-// Lacks names the data if it is not there.
+// Lacks returns "data" if the query did not succeed.
 func (d *document) Lacks() string {
 	if d.Status != "success" {
 		return "data"
@@ -180,13 +177,13 @@ func (d *document) Lacks() string {
 	return ""
 }
 
-// stream is a series with all its samples. Those of model.SampleStream are 0 where their value is null.
+// stream is a series with all its samples. It replaces model.SampleStream, which reads a null value as 0.
 type stream struct {
 	Metric model.Metric `json:"metric"`
 	Values []pair       `json:"values"`
 }
 
-// sample is a series with one sample; that of a histogram is nil.
+// sample is a series with one sample; the sample of a histogram is nil.
 type sample struct {
 	Metric model.Metric `json:"metric"`
 	Value  *pair        `json:"value"`
@@ -195,7 +192,7 @@ type sample struct {
 // pair is one sample.
 type pair struct{ model.SamplePair }
 
-// UnmarshalJSON wants both the time and the value.
+// UnmarshalJSON requires both the time and the value.
 func (p *pair) UnmarshalJSON(b []byte) error {
 	var both []json.RawMessage
 	if err := json.Unmarshal(b, &both); err != nil {
@@ -254,7 +251,7 @@ func unexpected(err error) error {
 	return storage.Permanent(fmt.Errorf("the answer is not what was expected there: %w", err))
 }
 
-// number is nil for what is none: rate() of too few samples, 0/0.
+// number returns nil for a value that is not finite, such as 0/0 or rate() of too few samples.
 func number(v model.SampleValue) *float64 {
 	f := float64(v)
 	if math.IsNaN(f) || math.IsInf(f, 0) {
@@ -263,5 +260,5 @@ func number(v model.SampleValue) *float64 {
 	return &f
 }
 
-// plausible reports whether a time is one of Prometheus and can be written as one.
+// plausible reports whether a time is after 1970 and has a form in RFC 3339.
 func plausible(t model.Time) bool { return t > 0 && t < 253402300799000 }

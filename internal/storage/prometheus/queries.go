@@ -14,16 +14,16 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage/integrate"
 )
 
-// queryNodeCPU is the key of the only expression that may give several series.
+// queryNodeCPU is the key of the only expression that may return several series.
 const queryNodeCPU = "nodeCPUPercent"
 
-// queries evaluates what the user wrote.
+// queries evaluates the expressions of the user.
 type queries struct {
 	source      *Source
 	expressions map[string]string
 }
 
-// totals are the keys that give one value each.
+// totals maps the keys with one value each to rates.
 func totals() map[string]func(*integrate.Rates) **float64 {
 	return map[string]func(*integrate.Rates) **float64{
 		"readOperations":           func(r *integrate.Rates) **float64 { return &r.ReadOps },
@@ -49,8 +49,7 @@ func newQueries(s *Source, expressions map[string]string) (*queries, error) {
 	return &queries{source: s, expressions: expressions}, nil
 }
 
-// gather evaluates all expressions at one moment, which is when Prometheus answers the
-// first of them that gives anything.
+// gather evaluates all expressions at one moment: the time of Prometheus' first answer with a value.
 func (q *queries) gather(ctx context.Context) (answer, error) {
 	var a answer
 	var at model.Time
@@ -82,7 +81,7 @@ func (q *queries) gather(ctx context.Context) (answer, error) {
 	return a, nil
 }
 
-// totalOf puts the one value of v into to; none is not known.
+// totalOf puts the only value of v into to. Without a value to stays nil, which means unknown.
 func totalOf(v []*sample, to **float64) error {
 	if len(v) > 1 {
 		return storage.Permanent(fmt.Errorf("it gives %d series, and must give one: sum(...) of them, or choose with "+
@@ -94,7 +93,7 @@ func totalOf(v []*sample, to **float64) error {
 	return nil
 }
 
-// nodesOf reads the busy shares of nodes, named by their label node, or else instance.
+// nodesOf returns the busy shares of nodes. A node has the name of its label node, or else instance.
 func nodesOf(v []*sample) ([]integrate.Node, error) {
 	var nodes []integrate.Node
 	for _, s := range v {

@@ -1,10 +1,10 @@
-// Package rest is HTTP as all of nfsbench speaks it, to storage, to Prometheus and to the API server: credentials,
+// Package rest is the HTTP client of nfsbench for storage, Prometheus and the API server: credentials,
 // verified certificates, retries, a rate limit, and bounds on time and size.
 //
-// A Client belongs to one host. It follows no redirect, uses no proxy and bounds what it
-// reads, so that what comes back is what that host said. A request that changes nothing is
-// repeated with growing, jittered pauses when the host was not there or was busy; the
-// context bounds it all. No error of this package holds a credential, a header or a query.
+// A Client belongs to one host. It follows no redirect, uses no proxy and bounds what it reads, so that every
+// answer comes from that host. It repeats a request that changes nothing, with growing, jittered pauses, when
+// the host was unreachable or busy; the context bounds all attempts together. No error of this package
+// contains a credential, a header or a query.
 package rest
 
 import (
@@ -35,58 +35,59 @@ import (
 
 const (
 	defaultPerSecond = 20
-	defaultTimeout   = 20 * time.Second // above the 15 s after which ONTAP ends a collection by itself
+	defaultTimeout   = 20 * time.Second // above the 15 s after which ONTAP ends a collection
 	defaultPause     = 250 * time.Millisecond
 	defaultAttempts  = 4
 	defaultBodyBytes = 16 << 20
 	maxPause         = 5 * time.Second
-	// maxRetryAfter is how long a server may ask us to wait before we give up instead.
+	// maxRetryAfter is the longest pause for which the client follows a server's Retry-After.
 	maxRetryAfter = 30 * time.Second
-	// maxConnections are enough for the requests of one sample at once.
+	// maxConnections is enough for the concurrent requests of one sample.
 	maxConnections = 4
 )
 
 // Config describes one host.
 type Config struct {
-	// BaseURL is where the paths of requests begin: https://host[:port][/prefix].
+	// BaseURL is the prefix of all paths: https://host[:port][/prefix].
 	BaseURL string
-	// AllowPlain allows http:// in BaseURL, which sends credentials readable.
+	// AllowPlain allows http:// in BaseURL, which sends credentials in clear text.
 	AllowPlain bool
-	// CABundle holds the PEM certificates to trust; empty = those of the system.
+	// CABundle holds the PEM certificates to trust; empty = the certificates of the system.
 	CABundle string
-	// InsecureSkipVerify takes any certificate.
+	// InsecureSkipVerify accepts any certificate.
 	InsecureSkipVerify bool
-	// Authorize adds credentials, and what else the host wants, to the header of a request; nil = nothing. It is
-	// called for each attempt, perhaps at once from several goroutines.
+	// Authorize adds credentials and other required fields to the header of a request; nil = nothing. It is
+	// called for each attempt, perhaps concurrently.
 	Authorize func(*http.Request) error
-	// Renew is asked for new credentials after a 401 and tells whether there are any: the
-	// request is then sent once more. nil = there never are. Requests made with the context
-	// that Renew gets are not renewed themselves. It may be called from several goroutines.
+	// Renew gets new credentials after a 401 and reports whether there are any: the client then sends the
+	// request once more. nil = there never are. The client does not renew credentials for requests with the
+	// context that Renew gets. It may call Renew concurrently.
 	Renew func(context.Context) (bool, error)
-	// Redact removes secrets from what the server reports about an error; nil = nothing to remove.
+	// Redact removes secrets from a server's error message; nil = nothing to remove.
 	Redact func(string) string
-	// Repeat tells after which statuses a request is sent again. It is for hosts that take any request twice
-	// without harm: with it every method is repeated, until the context ends if nobody answers, and a longer
-	// Retry-After is cut to 30 s. nil = after 429, 502, 503 and 504, and not POST and PATCH.
+	// Repeat reports whether a request is repeated after a status. It is for hosts on which repeating any
+	// request is harmless: with it the client repeats every method, until the context ends if there is no
+	// answer, and cuts a longer Retry-After to 30 s. nil = repeat after 429, 502, 503 and 504, and not POST and
+	// PATCH.
 	Repeat func(status int) bool
-	// Notify is told why an attempt is repeated, and after which pause; nil = nobody wants to know.
+	// Notify receives the reason for a repeated attempt and the pause before it; nil = no notification.
 	Notify func(err error, pause time.Duration)
-	// PerSecond limits the requests, in bursts of at most as many; 0 = 20.
+	// PerSecond limits the rate of requests, and the size of a burst; 0 = 20.
 	PerSecond float64
-	// Timeout of one attempt; 0 = 20 s.
+	// Timeout bounds one attempt; 0 = 20 s.
 	Timeout time.Duration
-	// Attempts is how often a request is sent at most; 0 = 4, or without end if there is Repeat.
+	// Attempts bounds the attempts of a request; 0 = 4, or no bound with Repeat.
 	Attempts uint
 	// Pause before the second attempt; it doubles for each further one up to 5 s, with jitter. 0 = 250 ms.
 	Pause time.Duration
 	// MaxBodyBytes bounds an answer; 0 = 16 MiB.
 	MaxBodyBytes int64
-	// Now is the clock that ClockAhead and the date of a Retry-After are compared with. Without it
-	// (nil), do not call ClockAhead; the client ignores such a date.
+	// Now is the clock for ClockAhead and for the date of a Retry-After. Without it (nil), do not call
+	// ClockAhead; the client ignores such a date.
 	Now func() time.Time
 }
 
-// Client talks to one host. It may be used by several goroutines at once.
+// Client talks to one host. It is safe for concurrent use.
 type Client struct {
 	cfg     Config
 	base    string
@@ -95,12 +96,12 @@ type Client struct {
 	limiter *rate.Limiter
 
 	mu    sync.Mutex
-	known bool          // the clock of the host
-	took  time.Duration // of the question whose answer told it: the shorter, the surer
+	known bool          // ahead is known
+	took  time.Duration // round trip of the answer that gave ahead: a shorter one is more precise
 	ahead time.Duration
 }
 
-// New makes a client. Nothing is asked yet; an error is permanent.
+// New returns a client. It sends no request; an error is permanent.
 func New(cfg Config) (*Client, error) {
 	u, err := url.Parse(cfg.BaseURL)
 	switch {
@@ -140,8 +141,8 @@ func New(cfg Config) (*Client, error) {
 	return &Client{
 		cfg: cfg, base: strings.TrimSuffix(cfg.BaseURL, "/"), host: u.Host,
 		http: &http.Client{
-			// No Proxy: what a proxy sees are credentials. No redirects: they would go elsewhere. HTTP/1.1, as always
-			// with a TLS configuration of one's own: a dead HTTP/2 connection is only noticed by pings.
+			// No Proxy, because a proxy would see credentials. No redirects, because they lead to another host.
+			// HTTP/1.1, as always with an own TLS configuration: only pings detect a dead HTTP/2 connection.
 			Transport: &http.Transport{
 				TLSClientConfig: trust, TLSHandshakeTimeout: cfg.Timeout,
 				MaxIdleConns: maxConnections, MaxIdleConnsPerHost: maxConnections, MaxConnsPerHost: maxConnections,
@@ -153,32 +154,32 @@ func New(cfg Config) (*Client, error) {
 	}, nil
 }
 
-// Host is the host and port of the base URL.
+// Host returns the host and port of the base URL.
 func (c *Client) Host() string { return c.host }
 
-// Close ends idle connections. The client stays usable.
+// Close closes idle connections. The client stays usable.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// renewing marks the context of requests that themselves are part of a login.
+// renewing is the context key that marks the requests of a login.
 type renewing struct{}
 
-// WithoutRenewal returns the context of requests that Config.Renew is not asked for.
+// WithoutRenewal returns a context for requests after which the client does not call Config.Renew.
 func WithoutRenewal(ctx context.Context) context.Context {
 	return context.WithValue(ctx, renewing{}, true)
 }
 
-// Get reads path, which begins with a slash below the base URL, to into (nil = the answer is
-// not looked at) and returns the header of the answer.
+// Get reads path, which begins with a slash below the base URL, into into (nil = ignore the body) and returns
+// the header of the answer.
 func (c *Client) Get(ctx context.Context, path string, q url.Values, into any) (http.Header, error) {
 	return c.Do(ctx, http.MethodGet, path, q, nil, into)
 }
 
-// Do sends body as JSON (nil = none) and reads the answer, of any 2xx status, into into: as it is into a *[]byte, into
-// everything else as JSON. If into has a method Lacks that names a field, the answer is a *StatusError: an error may
-// come with any status. It is permanent if the host does not say what is wrong. An error names method, host and path,
-// and is or wraps a *StatusError if there was an answer; storage.IsPermanent tells whether asking again is useless.
-// Only requests that may be repeated without harm are repeated: not POST and PATCH, but see Config.Repeat. q is added
-// to a query that path has already.
+// Do sends body as JSON (nil = no body) and reads an answer of any 2xx status into into: unchanged into a
+// *[]byte, as JSON into any other type. If into has a method Lacks that names a field, Do returns a
+// *StatusError, because an error may come with any status; the error is permanent if the host gives no
+// reason. An error names method, host and path, and is or wraps a *StatusError if there was an answer;
+// storage.IsPermanent reports whether a repetition is useless. Do repeats only requests that are harmless to
+// repeat: not POST and PATCH, except with Config.Repeat. It adds q to the query of path.
 func (c *Client) Do(ctx context.Context, method, path string, q url.Values, body, into any) (http.Header, error) {
 	what := method + " " + c.host + strings.SplitN(path, "?", 2)[0]
 	target, err := c.target(path, q)
@@ -217,7 +218,7 @@ func (c *Client) Do(ctx context.Context, method, path string, q url.Values, body
 	return a.header, nil
 }
 
-// incomplete is the error of an answer that lacks something.
+// incomplete returns the error of an incomplete answer.
 func (c *Client) incomplete(a answer, lacks string) error {
 	e := statusError(a.status, a.body, c.cfg.Redact)
 	explained := e.Code != "" || e.Message != ""
@@ -228,8 +229,8 @@ func (c *Client) incomplete(a answer, lacks string) error {
 	return storage.Permanent(e)
 }
 
-// maxElements bounds the lists of an answer, at all depths: two bytes of it can make a struct
-// of 344 bytes. A sample of Prometheus has three.
+// maxElements bounds the lists of an answer, at all depths: two bytes of an answer can become a struct of 344
+// bytes. A sample of Prometheus has three elements.
 const maxElements = 500_000
 
 type request struct {
@@ -256,7 +257,7 @@ func (c *Client) target(path string, q url.Values) (string, error) {
 		for k, v := range q {
 			all[k] = append(all[k], v...)
 		}
-		// ONTAP wants commas in lists of fields as they are.
+		// ONTAP requires unescaped commas in lists of fields.
 		u.RawQuery = strings.ReplaceAll(all.Encode(), "%2C", ",")
 	}
 	return u.String(), nil
@@ -268,12 +269,12 @@ func (c *Client) renew(ctx context.Context, err error) bool {
 	if !answered || status.Status != http.StatusUnauthorized || c.cfg.Renew == nil || ctx.Value(renewing{}) != nil {
 		return false
 	}
-	// Why there are none matters less than what they were wanted for.
+	// The caller reports err, which matters more than a failed renewal.
 	renewed, err := c.cfg.Renew(WithoutRenewal(ctx))
 	return renewed && err == nil
 }
 
-// repeated sends r until there is an answer, in the measure in which that is allowed.
+// repeated sends r until there is an answer, as often as Config allows.
 func (c *Client) repeated(ctx context.Context, r request) (answer, error) {
 	var last, cause error
 	a, err := backoff.Retry(ctx, func() (answer, error) {
@@ -281,7 +282,7 @@ func (c *Client) repeated(ctx context.Context, r request) (answer, error) {
 		if err == nil {
 			return a, nil
 		}
-		// What was answered says more than that time was up during or before the next try.
+		// An earlier answer explains more than the end of the time before or during the next attempt.
 		if errors.Is(err, errTooLate) {
 			cause = errTooLate
 		}
@@ -305,7 +306,7 @@ func (c *Client) repeated(ctx context.Context, r request) (answer, error) {
 	return a, last
 }
 
-// verdict wraps err so that the library of the loop understands whether and when to go on.
+// verdict converts err for the backoff library, which then knows whether and when to repeat.
 func (c *Client) verdict(ctx context.Context, method string, err error) error {
 	status, answered := errors.AsType[*StatusError](err)
 	again := !storage.IsPermanent(err)
@@ -327,13 +328,13 @@ func (c *Client) verdict(ctx context.Context, method string, err error) error {
 	return err
 }
 
-// errTooLate says that the turn of a request comes after its deadline.
+// errTooLate means that the rate limit delays a request beyond its deadline.
 var errTooLate = fmt.Errorf("its turn comes too late: %w", context.DeadlineExceeded)
 
-// once sends r one time.
+// once makes one attempt.
 func (c *Client) once(ctx context.Context, r request) (answer, error) {
 	if err := c.limiter.Wait(ctx); err != nil {
-		if ctx.Err() == nil { // it would be too late when our turn comes
+		if ctx.Err() == nil { // the rate limit allows the request only after its deadline
 			err = errTooLate
 		}
 		return answer{}, fmt.Errorf("wait for the limit of %g requests/s: %w", c.cfg.PerSecond, err)
@@ -359,8 +360,8 @@ func (c *Client) once(ctx context.Context, r request) (answer, error) {
 	defer resp.Body.Close() //nolint:errcheck // everything wanted was read
 	c.learn(resp.Header, asked, c.cfg.Now().Sub(asked))
 	if err := attempt.Err(); err != nil {
-		// A server that sees the connection close ends its work and answers with
-		// nothing, which may still arrive here.
+		// A server that sees the connection close may end its work and send an empty answer, which may still arrive
+		// here.
 		return answer{}, c.transportError(err)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, c.cfg.MaxBodyBytes+1))
@@ -381,7 +382,7 @@ func (c *Client) once(ctx context.Context, r request) (answer, error) {
 	return answer{status: resp.StatusCode, header: resp.Header, body: body}, nil
 }
 
-// retryAfter is the time that a Retry-After header asks for, negative if it does not.
+// retryAfter returns the pause of a Retry-After header, negative without one.
 func (c *Client) retryAfter(v string) time.Duration {
 	if s, err := strconv.ParseUint(v, 10, 64); err == nil {
 		return time.Duration(min(s, math.MaxInt32)) * time.Second
@@ -392,22 +393,23 @@ func (c *Client) retryAfter(v string) time.Duration {
 	return -1
 }
 
-// ClockAhead is how far the clock of the host is ahead of ours, to about half a second and half of the time that its
-// quickest answer took. False: there was no answer yet, or a proxy left out the Date.
+// ClockAhead returns how far the clock of the host is ahead of ours, to about half a second and half of the
+// shortest round trip. It returns false if no answer had a Date: there was no answer yet, or a proxy removed
+// it.
 func (c *Client) ClockAhead() (time.Duration, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ahead, c.known
 }
 
-// learn takes in the Date of an answer, which is cut to seconds, to a question that was asked at that time and took so
-// long.
+// learn updates the clock offset from the Date of an answer, which has whole seconds. asked is the time of
+// the request, took the round trip.
 func (c *Client) learn(header http.Header, asked time.Time, took time.Duration) {
 	date, err := http.ParseTime(header.Get("Date"))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err == nil && (!c.known || took <= c.took) {
-		// Between clocks only wall times can be compared.
+		// Only wall times can be compared between clocks.
 		ahead := date.Add(500 * time.Millisecond).Sub(asked.Add(took / 2).Round(0))
 		c.known, c.took, c.ahead = true, took, ahead
 	}

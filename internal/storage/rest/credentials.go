@@ -12,18 +12,16 @@ import (
 // maxCredentialBytes bounds one file of a Secret, which holds at most 1 MiB altogether.
 const maxCredentialBytes = 64 << 10
 
-// Credentials are what an array knows an account by. They print as nothing but which of
-// them are set.
+// Credentials identifies an account of an array. It prints only which of its values are set.
 type Credentials struct {
 	Username, Password, Token string
-	// dir is where they were read; empty = they were given.
+	// dir is the folder of the Secret; empty = the values do not come from a Secret.
 	dir string
 }
 
-// ReadCredentials reads the files username, password and token in dir, a mounted Secret.
-// A file that is not there leaves its field empty; it is an error if all are missing, or if
-// only one of username and password is there. The line end at the end of a file is no part
-// of it. Errors name keys, never contents.
+// ReadCredentials reads the files username, password and token in dir, a mounted Secret. A missing file
+// leaves its field empty. It returns an error if all are missing, or if only one of username and password
+// exists. It removes the line end at the end of a file. Errors name keys, never contents.
 func ReadCredentials(dir string) (Credentials, error) {
 	c := Credentials{dir: dir}
 	found := 0
@@ -55,7 +53,7 @@ func ReadCredentials(dir string) (Credentials, error) {
 	return Credentials{dir: dir}, fmt.Errorf("the Secret in %s%s", dir, wrong)
 }
 
-// readKey puts the file at path into to and tells whether there is one.
+// readKey reads the file at path into to and reports whether it exists.
 func readKey(path string, to *string) (bool, error) {
 	f, err := os.Open(path) //nolint:gosec // the folder is named by whoever runs this program
 	if os.IsNotExist(err) {
@@ -80,9 +78,8 @@ func readKey(path string, to *string) (bool, error) {
 	return true, nil
 }
 
-// Reload reads the credentials again from where they came: the kubelet exchanges the files
-// when the Secret changes. It tells whether they are others now. Those that were given and
-// not read stay the same.
+// Reload reads the credentials again from their folder: the kubelet replaces the files when the Secret
+// changes. It reports whether they have changed. Credentials without a folder stay the same.
 func (c Credentials) Reload() (Credentials, bool, error) {
 	if c.dir == "" {
 		return c, false, nil
@@ -94,8 +91,8 @@ func (c Credentials) Reload() (Credentials, bool, error) {
 	return n, n != c, nil
 }
 
-// Redact returns text without the values of c, in the forms in which a careless server
-// might repeat them.
+// Redact returns text without the values of c, and without the forms in which a careless server might repeat
+// them.
 func (c Credentials) Redact(text string) string {
 	if c.Username != "" {
 		text = strings.ReplaceAll(text, base64.StdEncoding.EncodeToString([]byte(c.Username+":"+c.Password)), redacted)
@@ -110,7 +107,7 @@ func (c Credentials) Redact(text string) string {
 
 const redacted = "(hidden)"
 
-// String tells which values are set and nothing of them.
+// String names the values that are set, without the values.
 func (c Credentials) String() string {
 	var set []string
 	for _, k := range []struct{ key, value string }{
@@ -133,7 +130,7 @@ func (c Credentials) Format(f fmt.State, _ rune) {
 	fmt.Fprint(f, c.String())
 }
 
-// MarshalJSON writes String, so that no log or file gets the values by mistake.
+// MarshalJSON writes String, so that the values cannot get into a log or a file by mistake.
 func (c Credentials) MarshalJSON() ([]byte, error) {
 	return []byte(`"` + c.String() + `"`), nil
 }

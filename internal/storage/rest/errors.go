@@ -19,15 +19,15 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage"
 )
 
-// maxMessageBytes bounds what of a server's words gets into an error.
+// maxMessageBytes bounds a server's message inside an error.
 const maxMessageBytes = 512
 
-// StatusError is an answer that is no success, whatever its status is.
+// StatusError is an answer that is not a success. Its status may still be 2xx.
 type StatusError struct {
 	Status int
-	// Code and Message are the server's own, where its answer has any.
+	// Code and Message come from the answer, if it has any.
 	Code, Message string
-	// retryAfter is how long the server wants to be left alone; negative = it does not say.
+	// retryAfter is the pause that the server requests; negative = none.
 	retryAfter time.Duration
 }
 
@@ -45,7 +45,7 @@ func (e *StatusError) Error() string {
 	return s
 }
 
-// permanent reports whether an answer with that status refuses the same request forever.
+// permanent reports whether the status refuses the same request forever.
 func (c *Client) permanent(status int) bool {
 	if c.cfg.Repeat != nil {
 		return !c.cfg.Repeat(status)
@@ -57,11 +57,11 @@ func (c *Client) permanent(status int) bool {
 	return status < http.StatusInternalServerError || status == http.StatusNotImplemented
 }
 
-// statusError makes the error of an answer out of whatever its body holds: ONTAP's
-// {"error":{"message","code"}}, FlashBlade's {"errors":[{"context","message"}]},
-// Prometheus' {"errorType","error"}, Kubernetes' {"message"}, or text. redact removes secrets from it.
+// statusError makes an error from the body of an answer: ONTAP's {"error":{"message","code"}}, FlashBlade's
+// {"errors":[{"context","message"}]}, Prometheus' {"errorType","error"}, Kubernetes' {"message"}, or text.
+// redact removes secrets from it.
 func statusError(status int, body []byte, redact func(string) string) *StatusError {
-	// Before anything is cut off, or half a secret would be left.
+	// Redact before cutting, because a cut could leave half a secret.
 	say := func(s string) string { return plain(redact(s)) }
 	e := &StatusError{Status: status, retryAfter: -1}
 	var doc struct {
@@ -74,7 +74,7 @@ func statusError(status int, body []byte, redact func(string) string) *StatusErr
 		} `json:"errors"`
 	}
 	if json.Unmarshal(body, &doc) != nil {
-		if !bytes.Contains(body, []byte("<")) { // a page for people tells nothing
+		if !bytes.Contains(body, []byte("<")) { // an HTML page explains nothing
 			e.Message = say(string(body))
 		}
 		return e
@@ -110,7 +110,7 @@ func Code(raw json.RawMessage) string {
 	return ""
 }
 
-// plain makes one printable line of bounded length out of what a server said.
+// plain makes one printable line of bounded length from a server's text.
 func plain(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -125,7 +125,7 @@ func plain(s string) string {
 	return s
 }
 
-// Reason puts err into one of runfile's Survey reasons.
+// Reason returns the Survey reason of runfile for err.
 func Reason(err error) string {
 	if survey, ok := errors.AsType[*storage.SurveyError](err); ok {
 		return survey.Reason
@@ -155,9 +155,9 @@ func isUntrusted(err error) bool {
 		errors.Is(err, http.ErrSchemeMismatch)
 }
 
-// transportError is the error of a request that got no answer: without the URL, whose
-// query is nobody's business, and with what to do about a certificate. A host with Repeat
-// may have another certificate at the next attempt.
+// transportError returns the error of a request without an answer. It removes the URL, whose query may be
+// secret, and adds advice for a certificate error. With Config.Repeat it does not, because the host may have
+// another certificate at the next attempt.
 func (c *Client) transportError(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err

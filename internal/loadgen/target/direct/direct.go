@@ -4,14 +4,12 @@
 //
 // # Stability of writes
 //
-// Measured writes are FILE_SYNC: the reply says that the data would survive a
-// crash of the server. A database writer needs that of every single write
-// before it may forget the block, and Direct NFS has no page cache in which it
-// could keep the data until a later COMMIT; data files are opened with O_DSYNC
-// for the same reason where the kernel does the I/O. UNSTABLE writes with one
-// COMMIT at the end would measure the memory of the server. Files are filled
-// that way, since filling is not measured: UNSTABLE and COMMIT, and data that a
-// restart of the server lost in between are written again.
+// Measured writes are FILE_SYNC: the reply means that the data would survive a crash of the server. A
+// database writer needs this of every single write before it may forget the block, and Direct NFS has no page
+// cache that could keep the data until a later COMMIT. For the same reason data files are opened with O_DSYNC
+// when the kernel does the I/O. UNSTABLE writes with one COMMIT at the end would measure the memory of the
+// server. Filling is not measured and uses UNSTABLE and COMMIT; data that a restart of the server lost in
+// between are written again.
 package direct
 
 import (
@@ -41,18 +39,17 @@ import (
 )
 
 const (
-	// startingPatience is how long a server may refuse connections before it
-	// counts as not running: one that is starting, or a Service whose
-	// endpoints are just appearing, refuses for a moment.
+	// startingPatience is how long a server may refuse connections before it counts as not running: a server
+	// that is starting, or a Service whose endpoints are just appearing, refuses for a moment.
 	startingPatience = 10 * time.Second
 	startingRetry    = 500 * time.Millisecond
 )
 
-// Options say what to mount.
+// Options configures the mount.
 type Options struct {
 	Engine runfile.Engine
 	Now    func() time.Time
-	// HighPorts connects from ports above 1023, as processes without privilege do.
+	// HighPorts connects from ports above 1023, like processes without privilege.
 	HighPorts bool
 	Logger    *slog.Logger // gets a message for each channel that is lost or connected again; nil is silent
 }
@@ -65,8 +62,7 @@ type Target struct {
 	facts  runfile.MountFacts
 }
 
-// Open mounts the export and connects all channels. One channel that connects is
-// enough.
+// Open mounts the export and connects all channels. One connected channel is enough.
 func Open(ctx context.Context, opt Options) (target.Target, error) {
 	if err := Check(opt.Engine); err != nil {
 		return nil, err
@@ -87,7 +83,7 @@ func Open(ctx context.Context, opt Options) (target.Target, error) {
 		NFSVersion:    string(cmp.Or(cfg.Version, bench.NFSv3)),
 		ReadSizeBytes: int64(info.TransferReadBytes), WriteSizeBytes: int64(info.TransferWriteBytes),
 	}
-	// Servers may refuse to tell; then the space is not known.
+	// A server may refuse FSSTAT; then the space is unknown.
 	if space, err := t.client.FSStat(ctx); err == nil {
 		t.facts.TotalBytes = clampInt64(space.TotalBytes)
 		t.facts.FreeBytes = clampInt64(space.AvailableBytes)
@@ -95,7 +91,7 @@ func Open(ctx context.Context, opt Options) (target.Target, error) {
 	return t, nil
 }
 
-// Check looks for paths on which full segments vanish: see target.Check. It must not run beside
+// Check tests for paths that drop full-size segments: see target.Check. It must not run concurrently with
 // other calls.
 func (t *Target) Check(ctx context.Context) error {
 	var lost []string
@@ -116,8 +112,7 @@ func (t *Target) Check(ctx context.Context) error {
 			"and the server the same MTU", strings.Join(lost, ", ")), nil)
 }
 
-// dial mounts an export. It tries again while nothing listens; whatever a
-// server itself says is final.
+// dial mounts an export. It tries again while nothing listens; an answer of the server itself is final.
 func dial(ctx context.Context, cfg nfs.Config) (*nfs.Client, error) {
 	patience := startingPatience
 	if cfg.MountTimeout > 0 {
@@ -135,13 +130,13 @@ func dial(ctx context.Context, cfg nfs.Config) (*nfs.Client, error) {
 	}
 }
 
-// WriteMaxBytes is the largest write that the server offers (wtmax), whatever is in use here.
+// WriteMaxBytes returns the largest write that the server offers (wtmax), even if the client uses less.
 func (t *Target) WriteMaxBytes() int64 { return int64(t.client.Info().WriteMaxBytes) }
 
-// clampInt64 bounds what file systems without limits report.
+// clampInt64 bounds the values of file systems without limits.
 func clampInt64(v uint64) int64 { return int64(min(v, 1<<62)) }
 
-// Check says what is wrong with an engine without reaching its server.
+// Check returns the errors of an engine that are visible without a connection to its server.
 func Check(e runfile.Engine) error {
 	switch {
 	case len(e.Channels) == 0:
@@ -205,7 +200,7 @@ func (t *Target) Channels() []runfile.Channel {
 	return out
 }
 
-// losses are the last ones, in the order of time.
+// losses returns the last losses, sorted by time.
 func losses(all []rpc.Loss) []runfile.ChannelLoss {
 	slices.SortFunc(all, func(a, b rpc.Loss) int { return cmp.Compare(a.Since, b.Since) })
 	var out []runfile.ChannelLoss
@@ -253,8 +248,7 @@ func (t *Target) Servers() []runfile.NFSServer {
 	return out
 }
 
-// serverName makes text of an owner or a scope. Servers end them with the zero byte of a C
-// string.
+// serverName returns the text of an owner or a scope. Servers end it with the zero byte of a C string.
 func serverName(opaque string) string {
 	return runfile.ServerName([]byte(strings.TrimRight(opaque, "\x00")))
 }
@@ -298,7 +292,7 @@ func (t *Target) Directory(ctx context.Context, name string, create bool) (targe
 	return &directory{t: t, fh: fh}, nil
 }
 
-// expect refuses what a name of ours might have been made to lead to.
+// expect returns an error unless fh is of the given kind: somebody may have replaced an entry with our name.
 func (t *Target) expect(ctx context.Context, fh nfs.FileHandle, name string, kind nfs.FileType, text string) error {
 	attr, err := t.client.Getattr(ctx, fh)
 	if err != nil {
@@ -352,8 +346,8 @@ func (d *directory) open(ctx context.Context, name string, create bool) (*nfs.Fi
 	fh, err := d.t.client.Lookup(ctx, d.fh, name)
 	switch {
 	case create && err == nil:
-		// Not left to an exclusive CREATE alone: servers may take a repeated
-		// one for a retransmission and let it pass.
+		// An exclusive CREATE alone is not enough: a server may take a repeated one for a retransmission and accept
+		// it.
 		return nil, fmt.Errorf("create %q: %w", name, fs.ErrExist)
 	case create && nfs.IsNotExist(err):
 		f, err := d.t.client.Create(ctx, d.fh, name, fileMode, true)
@@ -368,7 +362,7 @@ func (d *directory) open(ctx context.Context, name string, create bool) (*nfs.Fi
 	if err != nil || f.Handle() == fh {
 		return f, d.t.explain("open file", err)
 	}
-	// Another file has the name now.
+	// Another file may have this name now.
 	if err := d.t.expect(ctx, f.Handle(), name, nfs.TypeRegular, "a regular file"); err != nil {
 		return nil, errors.Join(err, f.Close(ctx))
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// describe names server, addresses and ports, for messages.
+// describe returns server, addresses and ports, for messages.
 func describe(cfg nfs.Config, label string) string {
 	var paths []string
 	for _, c := range cfg.Channels {
@@ -40,7 +40,7 @@ func describe(cfg nfs.Config, label string) string {
 
 func isV3(cfg nfs.Config) bool { return cfg.Version == "" || cfg.Version == bench.NFSv3 }
 
-// codeOf is what the result file calls a cause of NFSv4.
+// codeOf returns the failure code of the result file for a cause of NFSv4.
 func codeOf(cause nfs.Cause) string {
 	switch cause {
 	case nfs.CauseVersion, nfs.CauseResources:
@@ -58,7 +58,7 @@ func codeOf(cause nfs.Cause) string {
 	}
 }
 
-// explainMount says why mounting failed, in the words of the result file.
+// explainMount returns the reason for a failed mount, with a failure code of the result file.
 func (t *Target) explainMount(cfg nfs.Config, err error) error {
 	var status mount.Status
 	isMount := errors.As(err, &status)
@@ -95,7 +95,7 @@ func isNetwork(err error) bool {
 		rpc.IsLost(err)
 }
 
-// explain gives an error of an operation its code. io.EOF stays bare.
+// explain adds the failure code to an error of an operation. It returns io.EOF unchanged.
 func (t *Target) explain(what string, err error) error {
 	explained, isExplained := errors.AsType[*nfs.ExplainedError](err)
 	switch {

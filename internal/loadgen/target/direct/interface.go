@@ -12,7 +12,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// withAddresses gives each channel of an interface the address that this client has on it.
+// withAddresses sets the local address of each channel that names a local interface.
 func withAddresses(channels []bench.ResolvedPath) ([]bench.ResolvedPath, error) {
 	out := slices.Clone(channels)
 	for i, ch := range out {
@@ -31,8 +31,8 @@ func withAddresses(channels []bench.ResolvedPath) ([]bench.ResolvedPath, error) 
 	return out, nil
 }
 
-// addressOn is the first global address of an interface, of the family of the path where that is
-// an address.
+// addressOn returns the first global address of an interface. If path is an address, it must be of the same
+// family.
 func addressOn(name, path string) (string, error) {
 	i, err := net.InterfaceByName(name)
 	if err != nil {
@@ -45,7 +45,7 @@ func addressOn(name, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	server, _ := netip.ParseAddr(path) // not valid of a host name
+	server, _ := netip.ParseAddr(path) // invalid for a host name
 	for _, a := range all {
 		prefix, err := netip.ParsePrefix(a.String())
 		own := prefix.Addr()

@@ -32,10 +32,9 @@ func (t *Target) NewStream(ctx context.Context, opt target.StreamOptions) (targe
 	return out, nil
 }
 
-// connections says how many connections each channel gets. A second one lets the
-// server send on one while it reads from the other, if there is enough to do for
-// both; where several streams share a channel they do the same for each other
-// (docs/performance.md).
+// connections returns how many connections each channel gets. A second one lets the server send on one while
+// it reads from the other, if there are enough I/Os for both. Several streams that share a channel have the
+// same effect with one connection each (docs/performance.md).
 func connections(opt target.StreamOptions, channels int) int {
 	const enough = 8 // I/Os for each channel
 	if opt.Streams > 1 || opt.Slots < enough*channels {

@@ -7,8 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The calls of asynchronous I/O in Linux (io_setup(2)) and what they take, as
-// linux/aio_abi.h defines it.
+// The operations of Linux' asynchronous I/O (io_setup(2)), as in linux/aio_abi.h.
 const (
 	opRead  = 0 // IOCB_CMD_PREAD
 	opWrite = 1 // IOCB_CMD_PWRITE
@@ -45,7 +44,7 @@ type queue struct {
 	limit  unix.Timespec
 }
 
-// openQueue makes a queue for so many I/Os at a time.
+// openQueue makes a queue for size outstanding I/Os.
 func openQueue(size int) (*queue, error) {
 	q := &queue{}
 	if _, _, errno := unix.Syscall(unix.SYS_IO_SETUP, uintptr(size), uintptr(unsafe.Pointer(&q.id)), 0); errno != 0 {
@@ -55,15 +54,14 @@ func openQueue(size int) (*queue, error) {
 	return q, nil
 }
 
-// add appends an I/O to those that submit starts.
+// add appends an I/O to the requests of the next submit.
 func (q *queue) add(b *controlBlock) {
 	q.blocks[q.count] = b
 	q.count++
 }
 
-// submit starts as many of the first I/Os as the kernel takes, and forgets
-// these. An error is that of the first one. The scheduler is told of the call,
-// because a file system may block in it.
+// submit starts as many of the first requests as the kernel accepts, and removes them. An error belongs to
+// the first request. The call goes through the scheduler, because a file system may block in it.
 func (q *queue) submit() (int, error) {
 	n, _, errno := unix.Syscall(unix.SYS_IO_SUBMIT, q.id, uintptr(q.count), uintptr(unsafe.Pointer(&q.blocks[0])))
 	if errno != 0 {
@@ -73,19 +71,18 @@ func (q *queue) submit() (int, error) {
 	return int(n), nil
 }
 
-// skip forgets the first n I/Os.
+// skip removes the first n requests.
 func (q *queue) skip(n int) {
 	copy(q.blocks, q.blocks[n:q.count])
 	q.count -= n
 }
 
-// wait returns what is done, for which it waits no longer than nanoseconds.
+// wait returns completed I/Os. It waits for them no longer than nanoseconds.
 func (q *queue) wait(nanoseconds int64) ([]completion, error) {
 	q.limit = unix.NsecToTimespec(nanoseconds)
-	// Raw: telling the scheduler of each wait takes the processor away and gives it
-	// back on another thread. It still gets its way: the signal by which it preempts
-	// ends the wait with EINTR.
-	// The memory is reached through fields of q, which the heap does not move.
+	// A raw call: if the scheduler knew of each wait, it would take the processor away and give it back on
+	// another thread. The scheduler can still preempt the thread: its signal ends the wait with EINTR. The
+	// pointers come from fields of q, which the heap does not move.
 	n, _, errno := unix.RawSyscall6(unix.SYS_IO_GETEVENTS, q.id, 1, uintptr(len(q.done)),
 		uintptr(unsafe.Pointer(unsafe.SliceData(q.done))), uintptr(unsafe.Pointer(&q.limit)), 0)
 	switch errno {
@@ -98,7 +95,7 @@ func (q *queue) wait(nanoseconds int64) ([]completion, error) {
 	}
 }
 
-// close gives the context back. It waits for I/Os that are under way.
+// close destroys the context. It waits for running I/Os.
 func (q *queue) close() error {
 	if _, _, errno := unix.Syscall(unix.SYS_IO_DESTROY, q.id, 0, 0); errno != 0 {
 		return fmt.Errorf("io_destroy: %w", errno)

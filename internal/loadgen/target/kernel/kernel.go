@@ -1,18 +1,14 @@
-// Package kernel puts load on a directory that the operating system mounted,
-// past its page cache.
+// Package kernel puts load on a directory that the operating system mounted, past its page cache.
 //
-// Files are opened with O_DIRECT, and for measured writes with O_DSYNC as well:
-// that is how Oracle opens data files on NFS (filesystemio_options=setall), and as
-// Oracle does, one thread for each job keeps the I/Os of the job outstanding by
-// the kernel's asynchronous I/O (io_submit). Container runtimes allow these calls
-// by default, but not those of io_uring. Where the kernel gives no queue, a thread
-// for each slot makes blocking calls.
+// Files are opened with O_DIRECT, and for measured writes also with O_DSYNC, as Oracle opens data files on
+// NFS (filesystemio_options=setall). As in Oracle, one thread for each job keeps the I/Os of the job
+// outstanding by the kernel's asynchronous I/O (io_submit). Container runtimes allow these calls by default,
+// but not those of io_uring. If the kernel provides no queue, a thread for each slot makes blocking calls.
 //
-// An I/O on a hard mount whose server is gone cannot be interrupted. The calls of
-// an opened Target therefore look at their context only before they start, and a
-// Stream waits for what is outstanding; Open itself returns in time and leaves
-// the call behind. A process that ends with such I/Os in a queue stays until they
-// are answered, or the mount is removed by force.
+// An I/O on a hard mount whose server is gone cannot be interrupted. Therefore the calls of an opened Target
+// look at their context only before they start, and a Stream waits for outstanding I/Os. Open itself returns
+// in time and abandons the call. A process that ends with such I/Os in a queue stays until they are answered,
+// or until the mount is removed by force.
 package kernel
 
 import (
@@ -36,10 +32,10 @@ import (
 	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
-// Options say what to use.
+// Options configures Open.
 type Options struct {
 	MountPath string
-	// RequireNFS refuses everything but NFS.
+	// RequireNFS refuses every file system except NFS.
 	RequireNFS bool
 	Now        func() time.Time
 }
@@ -55,8 +51,7 @@ type Target struct {
 	streams []*stream
 }
 
-// Open checks that the path is what it should be, and opens it. It returns when
-// ctx is done, even if the mount does not answer.
+// Open checks the path and opens it. It returns when ctx is done, even if the mount does not answer.
 func Open(ctx context.Context, opt Options) (target.Target, error) {
 	type result struct {
 		t   target.Target
@@ -100,8 +95,7 @@ func open(opt Options) (target.Target, error) {
 	return &Target{path: path, root: root, facts: facts, now: opt.Now}, nil
 }
 
-// inspect asks the file system what it is, and the mount table how it was
-// mounted.
+// inspect reads the kind of the file system, and its options from the mount table.
 func inspect(path string) (facts runfile.MountFacts, isNFS bool, err error) {
 	var fsys unix.Statfs_t
 	if err := unix.Statfs(path, &fsys); err != nil {
@@ -157,11 +151,10 @@ func (t *Target) RemoveDirectory(ctx context.Context, name string) error {
 // Facts implements target.Target.
 func (t *Target) Facts() runfile.MountFacts { return t.facts }
 
-// Channels implements target.Target: the kernel's connections are in mountstats
-// and not ours to count.
+// Channels implements target.Target. It returns nil: mountstats counts the kernel's connections.
 func (t *Target) Channels() []runfile.Channel { return nil }
 
-// Servers implements target.Target: the state is the kernel's.
+// Servers implements target.Target. It returns nil, because the kernel keeps the state.
 func (t *Target) Servers() []runfile.NFSServer { return nil }
 
 // Close implements target.Target.
@@ -173,7 +166,7 @@ func (t *Target) Close() error {
 	return err
 }
 
-// failure gives err the code that it deserves, if any. io.EOF stays bare.
+// failure adds a failure code to err, if one applies. It returns io.EOF unchanged.
 func failure(what string, err error) error {
 	switch {
 	case err == nil, errors.Is(err, io.EOF):
@@ -212,8 +205,8 @@ func (d *directory) List(ctx context.Context) ([]string, error) {
 	return names, failure("list directory", err)
 }
 
-// maxNamesBytes bounds the names of a directory, which a server need not end: some hundred thousand, which no
-// benchmark makes. Direct NFS has the same bound.
+// maxNamesBytes bounds the names of a directory, because a server may send names without end. It allows some
+// hundred thousand names, far above any benchmark. Direct NFS has the same bound.
 const maxNamesBytes = 16 << 20
 
 func readNames(read func(n int) ([]string, error)) (all []string, err error) {

@@ -19,15 +19,15 @@ import (
 const (
 	// tick is the longest wait without a look at the context.
 	tick = 100 * time.Millisecond
-	// together is how many I/Os one submission starts at most, but for the first.
-	// With more of them, each would wait until the others are ready.
+	// together bounds the I/Os of one submission, except the first submission. In larger ones each I/O would
+	// wait until the others are ready.
 	together = 2
-	// never is a due time that does not come.
+	// never is the due time of nothing.
 	never = time.Duration(math.MaxInt64)
 )
 
-// stream keeps the I/Os of a job outstanding from one thread, by the kernel's
-// asynchronous I/O: one wait brings all I/Os that are done, which others replace.
+// stream keeps the I/Os of a job outstanding from one thread, by the kernel's asynchronous I/O: one wait
+// returns all completed I/Os, and the stream then starts others in their place.
 type stream struct {
 	t      *Target
 	queue  *queue
@@ -39,22 +39,22 @@ type stream struct {
 
 	// The rest belongs to Run.
 	ctx     context.Context
-	ended   atomic.Bool // ctx is
+	ended   atomic.Bool // ctx is done
 	driver  target.Driver
 	flying  int
 	waiting []*slot
-	nextDue time.Duration // of these, since start
+	nextDue time.Duration // of waiting, since start
 }
 
-// slot is one I/O of the job at a time.
+// slot holds one I/O of the job at a time.
 type slot struct {
 	io    target.IO
 	block controlBlock
-	due   time.Duration // when the Driver is asked again, since stream.start
+	due   time.Duration // when to ask the Driver again, since stream.start
 }
 
-// NewStream implements target.Target. A seccomp profile may forbid the queue, and all
-// processes of a machine share fs.aio-max-nr: then threads do the I/O.
+// NewStream implements target.Target. If the kernel provides no queue, threads do the I/O: a seccomp profile
+// may forbid it, and all processes of a machine share fs.aio-max-nr.
 func (t *Target) NewStream(ctx context.Context, opt target.StreamOptions) (target.Stream, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -103,8 +103,8 @@ func (s *stream) Close() error {
 	return s.queue.close()
 }
 
-// Run implements target.Stream. When ctx is done it still waits for what is
-// outstanding: the kernel writes into these buffers until the end.
+// Run implements target.Stream. When ctx is done, it still waits for outstanding I/Os, because the kernel
+// uses their buffers until the end.
 func (s *stream) Run(ctx context.Context, d target.Driver) {
 	s.running.Store(true)
 	defer s.running.Store(false)
@@ -131,8 +131,7 @@ func (s *stream) Run(ctx context.Context, d target.Driver) {
 	}
 }
 
-// ask gets the next I/O of a slot from the Driver, and starts it with the next
-// submission.
+// ask gets the next I/O of a slot from the Driver, and adds it to the next submission.
 func (s *stream) ask(sl *slot) {
 	if s.ended.Load() {
 		return
@@ -150,7 +149,7 @@ func (s *stream) ask(sl *slot) {
 	s.queue.add(sl.prepare())
 }
 
-// prepare fills in what the kernel needs. The buffer is kept alive by the I/O.
+// prepare fills in the control block. The I/O keeps the buffer alive.
 func (sl *slot) prepare() *controlBlock {
 	b := &sl.block
 	b.opcode = opRead
@@ -164,8 +163,7 @@ func (sl *slot) prepare() *controlBlock {
 	return b
 }
 
-// plain does an I/O from its byte done on by the calls of the file, for which
-// this thread waits.
+// plain completes an I/O after its first done bytes with blocking calls of the file.
 func plain(ctx context.Context, io *target.IO, done int) {
 	rest, off := io.Buf[done:], io.Offset+int64(done)
 	if io.Write {
@@ -194,14 +192,14 @@ func (s *stream) submit() {
 	}
 }
 
-// collect waits for I/Os that are done, and asks for others in their place.
+// collect waits for completed I/Os, and asks for others in their place.
 func (s *stream) collect() {
 	limit := tick
 	if s.nextDue != never {
 		limit = min(limit, max(0, s.nextDue-s.now()))
 	}
 	events, err := s.queue.wait(int64(limit))
-	if err != nil { // none that a correct call can have; nothing would ever be done again
+	if err != nil { // impossible for a correct call; no I/O would ever complete again
 		panic(err)
 	}
 	s.flying -= len(events)
@@ -241,7 +239,7 @@ func (s *stream) done(sl *slot) {
 	s.ask(sl)
 }
 
-// wake asks again for the slots that are due.
+// wake asks the Driver again for the slots that are due.
 func (s *stream) wake() {
 	now := s.now()
 	if now < s.nextDue {
@@ -251,7 +249,7 @@ func (s *stream) wake() {
 	s.waiting, s.nextDue = s.waiting[:0], never
 	for _, sl := range slots {
 		if sl.due <= now {
-			s.ask(sl) // appends behind what was looked at, at most
+			s.ask(sl) // appends at most to the part that was already read
 			continue
 		}
 		s.waiting = append(s.waiting, sl)
@@ -259,10 +257,10 @@ func (s *stream) wake() {
 	}
 }
 
-// idle waits until a slot is due, or nearly so, or until the stream ends.
+// idle waits until shortly before a slot is due, or until the stream ends.
 func (s *stream) idle() { pause(s.ctx, s.nextDue-s.now()) }
 
-// pause waits for d, or less, and no longer than until ctx is done.
+// pause waits for at most d, or until ctx is done.
 func pause(ctx context.Context, d time.Duration) {
 	if d <= nanosleep.Margin {
 		nanosleep.For(d)

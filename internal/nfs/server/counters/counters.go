@@ -1,9 +1,8 @@
-// Package counters counts what the embedded NFS server does and shows it over HTTP: the
-// versioned JSON document, Prometheus text, health.
+// Package counters counts the work of the embedded NFS server and publishes it over HTTP: the versioned JSON
+// document, Prometheus text, health.
 //
-// Counting is one atomic addition per event, so it never shows in what is measured.
-// All numbers but ConnectionsActive only grow until the process ends; a reader that sees
-// another StartTime must begin anew.
+// Counting is one atomic addition per event, so it does not affect measurements. All numbers except ConnectionsActive
+// only grow until the process ends. A reader must start over if StartTime changes.
 package counters
 
 import (
@@ -17,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Set holds the counters of a server. All methods may be called at once.
+// Set holds the counters of a server. It is safe for concurrent use.
 type Set struct {
 	name      string
 	now       func() time.Time
@@ -27,8 +26,8 @@ type Set struct {
 	names     []string
 }
 
-// New returns counters for the given listening addresses. name says whose they are, such
-// as the host name; procedures name the operations in the order of their numbers.
+// New returns counters for the given listening addresses. The name identifies the server, such as the host name;
+// procedures name the operations in the order of their numbers.
 func New(name string, now func() time.Time, procedures, addresses []string) *Set {
 	s := &Set{name: name, now: now, started: now(), names: procedures}
 	for _, a := range addresses {
@@ -40,20 +39,18 @@ func New(name string, now func() time.Time, procedures, addresses []string) *Set
 // Listener returns the counters of the i-th address.
 func (s *Set) Listener(i int) *Listener { return s.listeners[i] }
 
-// SetReady says whether clients are served; it is what /readyz answers.
+// SetReady sets the answer of /readyz: whether clients are served.
 func (s *Set) SetReady(ready bool) { s.ready.Store(ready) }
 
-// Listener counts what came in through one address.
+// Listener counts the traffic of one address.
 type Listener struct {
 	address string
-	// Accepted, Refused and Active are connections: served so far, turned away because there
-	// were too many, and open now.
+	// Accepted, Refused and Active count connections: served so far, refused because there were too many, and open now.
 	Accepted, Refused atomic.Uint64
 	Active            atomic.Int64
-	// ReadBytes and WrittenBytes are file data sent to clients, and received and stored.
+	// ReadBytes and WrittenBytes count file data: sent to clients, and received and stored.
 	ReadBytes, WrittenBytes atomic.Uint64
-	// RPCErrors are calls that were refused or could not be understood, NFSErrors procedures
-	// that answered with an error status.
+	// RPCErrors counts calls that were refused or could not be understood, NFSErrors procedures with an error status.
 	RPCErrors, NFSErrors atomic.Uint64
 
 	ops []atomic.Uint64
@@ -66,8 +63,7 @@ func (l *Listener) Operation(number uint32) {
 	}
 }
 
-// Document reads all counters. Operations of one listener that run meanwhile may be in one
-// number and not yet in another.
+// Document reads all counters. A concurrent operation of a listener may be in one number and not yet in another.
 func (s *Set) Document() Document {
 	now := s.now()
 	d := Document{
@@ -104,11 +100,11 @@ func (s *Set) Document() Document {
 	return d
 }
 
-// DocumentVersion is the version of Document. It rises when a field changes its meaning;
-// new fields do not raise it.
+// DocumentVersion is the version of Document. It increases when a field changes its meaning, not when a field is
+// added.
 const DocumentVersion = 1
 
-// Document is what GET /counters answers.
+// Document is the answer to GET /counters.
 type Document struct {
 	Version int    `json:"version"`
 	Name    string `json:"name"`
@@ -118,7 +114,7 @@ type Document struct {
 	UptimeSeconds float64   `json:"uptimeSeconds"`
 	// CPUSeconds is user plus system time of the server process since it started.
 	CPUSeconds *float64 `json:"cpuSeconds,omitempty"`
-	// Cores is how many processors the process may use.
+	// Cores is the number of processors that the process may use.
 	Cores         int32            `json:"cores"`
 	ResidentBytes *uint64          `json:"residentBytes,omitempty"`
 	Total         Counts           `json:"total"`
@@ -131,7 +127,7 @@ type ListenerCounts struct {
 	Counts
 }
 
-// Counts are what was done. Bytes are file data, without protocol.
+// Counts holds the counts of operations. Bytes are file data, without protocol overhead.
 type Counts struct {
 	ConnectionsAccepted uint64 `json:"connectionsAccepted"`
 	ConnectionsRefused  uint64 `json:"connectionsRefused"`
@@ -141,8 +137,9 @@ type Counts struct {
 	OtherOps            uint64 `json:"otherOps"`
 	ReadBytes           uint64 `json:"readBytes"`
 	WrittenBytes        uint64 `json:"writtenBytes"`
-	// RPCErrors are calls refused or not understood, NFSErrors answers with a status
-	// other than NFS3_OK; a LOOKUP that finds nothing is one of them.
+	// RPCErrors counts calls that were refused or not understood, NFSErrors
+	// answers with a status other than NFS3_OK, including a LOOKUP that finds
+	// nothing.
 	RPCErrors  uint64            `json:"rpcErrors"`
 	NFSErrors  uint64            `json:"nfsErrors"`
 	Operations map[string]uint64 `json:"operations"`
@@ -164,7 +161,7 @@ func (c *Counts) add(o Counts) {
 	}
 }
 
-// processCPUSeconds is user plus system time of this process; nil = unknown.
+// processCPUSeconds returns the user and system time of this process; nil = unknown.
 func processCPUSeconds() *float64 {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {

@@ -21,7 +21,7 @@ func (s *Set) Handler() http.Handler {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-store")
-		_, _ = w.Write(append(b, '\n')) // the client went away: nobody is left to tell
+		_, _ = w.Write(append(b, '\n')) // the client is gone
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, true) })
@@ -45,7 +45,7 @@ type collector struct{ set *Set }
 // Describe sends what Collect may send.
 func (c collector) Describe(ch chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, ch) }
 
-// Collect sends the counters as they are now.
+// Collect sends the current counters.
 func (c collector) Collect(ch chan<- prometheus.Metric) {
 	doc := c.set.Document()
 	process := func(name, help string, kind prometheus.ValueType, v float64) {
@@ -62,7 +62,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 		process("resident_bytes", "Resident memory of the process.", prometheus.GaugeValue, float64(*doc.ResidentBytes))
 	}
 	for _, l := range doc.Listeners {
-		// label is the name of a second label, and values have what is counted by it.
+		// label is the name of the second label, and values holds the counts by its value.
 		count := func(name, help, label string, values map[string]uint64) {
 			desc := prometheus.NewDesc("nfsbench_server_"+name, help, []string{"listener", label}, nil)
 			for value, n := range values {

@@ -26,8 +26,7 @@ func statAt(dirfd int, name string) (v3.Attr, key, error) {
 	return attrOf(&sx), key{ino: sx.Ino, gen: generation(dirfd, name, &sx)}, nil
 }
 
-// statOpen reads the attributes of an open file and not its identity: the cheap call of
-// the read and write paths.
+// statOpen reads the attributes of an open file without its identity: the cheap call for reads and writes.
 func statOpen(fd int) (v3.Attr, error) {
 	var sx unix.Statx_t
 	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_BASIC_STATS, &sx)
@@ -37,7 +36,7 @@ func statOpen(fd int) (v3.Attr, error) {
 	return attrOf(&sx), nil
 }
 
-// attrOf gives all attributes but the FSID, which belongs to the server.
+// attrOf returns all attributes except the FSID, which belongs to the server.
 func attrOf(sx *unix.Statx_t) v3.Attr {
 	types := [...]v3.FileType{ // by the type bits of the mode
 		unix.S_IFREG >> 12: v3.TypeRegular, unix.S_IFDIR >> 12: v3.TypeDirectory, unix.S_IFLNK >> 12: v3.TypeSymlink,
@@ -52,8 +51,8 @@ func attrOf(sx *unix.Statx_t) v3.Attr {
 	}
 }
 
-// generation tells two files apart that had the same inode number one after the other.
-// It must be the same after a restart, so only what the file system keeps is used.
+// generation distinguishes successive files with the same inode number. It must not change in a restart, so it uses
+// only data that the file system keeps.
 func generation(dirfd int, name string, sx *unix.Statx_t) uint64 {
 	if sx.Mask&unix.STATX_BTIME != 0 && (sx.Btime.Sec != 0 || sx.Btime.Nsec != 0) {
 		return uint64(sx.Btime.Sec)*1e9 + uint64(sx.Btime.Nsec)
@@ -74,7 +73,7 @@ func generation(dirfd int, name string, sx *unix.Statx_t) uint64 {
 	return sum.Sum64()
 }
 
-// SetAttr changes attributes, the size first because it is what may be refused.
+// SetAttr changes attributes, the size first because it may be refused.
 func (t *Tree) SetAttr(n *Node, set v3.NewAttr) error {
 	if set.Size.Set {
 		if err := t.truncate(n, set.Size.Value); err != nil {
@@ -99,7 +98,7 @@ func setAt(dirfd int, name string, set v3.NewAttr) error {
 		return unix.EINVAL // nothing below follows a link, and a link has no mode
 	}
 	if name == "" {
-		name = "." // the root: the path calls know no empty name
+		name = "." // the root: the path calls reject an empty name
 	}
 	if set.UID.Or(a.UID) != a.UID || set.GID.Or(a.GID) != a.GID {
 		const keep = math.MaxUint32
@@ -109,7 +108,7 @@ func setAt(dirfd int, name string, set v3.NewAttr) error {
 		}
 	}
 	if set.Mode.Set {
-		// The names lock keeps our own clients from putting a link in the place meanwhile.
+		// The names lock keeps our own clients from replacing the entry with a link in the meantime.
 		if err := unix.Fchmodat(dirfd, name, set.Mode.Value&0o777, 0); err != nil {
 			return err
 		}

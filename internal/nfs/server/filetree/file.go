@@ -13,15 +13,15 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 )
 
-// File is an open regular file on loan from the tree; Release gives it back.
+// File is an open regular file, borrowed from the tree; Release returns it.
 type File struct {
 	tree *Tree
 	node *Node
 	slot *slot
 }
 
-// OpenFile lends the open file of a node. Directories answer EISDIR, everything that is
-// not a regular file EINVAL.
+// OpenFile lends the open file of a node. It returns EISDIR for a directory, and EINVAL for other files that are not
+// regular.
 func (t *Tree) OpenFile(n *Node) (File, error) {
 	if s := t.files.take(n); s != nil {
 		return File{tree: t, node: n, slot: s}, nil
@@ -50,7 +50,7 @@ func (t *Tree) open(n *Node) (*os.File, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	// O_NONBLOCK: a FIFO put in the place of the file must not hang the server.
+	// O_NONBLOCK: a FIFO in place of the file must not block the server.
 	const flags = unix.O_NONBLOCK | unix.O_NOFOLLOW
 	writable := true
 	f, err := t.dir.OpenFile(p, os.O_RDWR|flags, 0)
@@ -69,7 +69,7 @@ func (t *Tree) open(n *Node) (*os.File, bool, error) {
 	return f, writable, nil
 }
 
-// Release ends the loan; the File must not be used afterwards.
+// Release returns the File, which must not be used afterwards.
 func (f File) Release() { f.tree.files.give(f.slot) }
 
 // Attr reads the attributes of the open file.
@@ -78,7 +78,7 @@ func (f File) Attr() (v3.Attr, error) { return statOpen(int(f.slot.file.Fd())) }
 // ReadAt reads as os.File.ReadAt does.
 func (f File) ReadAt(p []byte, offset int64) (int, error) { return f.slot.file.ReadAt(p, offset) }
 
-// Write writes p at offset and makes it as safe as asked. A short count comes with an error.
+// Write writes p at offset with the requested stability. A short count comes with an error.
 func (t *Tree) Write(n *Node, p []byte, offset uint64, stable v3.Stable) (int, v3.Attr, error) {
 	if offset > math.MaxInt64-uint64(len(p)) {
 		return 0, v3.Attr{}, unix.EFBIG
@@ -103,7 +103,7 @@ func (t *Tree) Write(n *Node, p []byte, offset uint64, stable v3.Stable) (int, v
 	return done, a, err
 }
 
-// write writes inside the size that the quota covers, which it raises first where needed.
+// write writes within the size that the quota covers, and first raises that size if needed.
 func (f File) write(p []byte, offset int64) (int, error) {
 	end := offset + int64(len(p))
 	for {
@@ -120,8 +120,8 @@ func (f File) write(p []byte, offset int64) (int, error) {
 	return f.slot.file.WriteAt(p, offset)
 }
 
-// cover makes the quota cover a file of size bytes. The file itself grows when it is
-// written; resize repairs the account if that fails.
+// cover makes the quota cover a file of size bytes. The file itself grows with the write; resize repairs the account
+// if that fails.
 func (t *Tree) cover(n *Node, size int64) error {
 	n.sizeMu.Lock()
 	defer n.sizeMu.Unlock()
@@ -165,7 +165,7 @@ func (f File) sync(stable v3.Stable) error {
 	return nil
 }
 
-// Sync makes everything written to the file so far safe.
+// Sync makes all data written to the file so far durable.
 func (t *Tree) Sync(n *Node) (v3.Attr, error) {
 	f, err := t.OpenFile(n)
 	if err != nil {
@@ -200,7 +200,7 @@ func (t *Tree) truncate(n *Node, size uint64) error {
 	return f.slot.file.Truncate(int64(size))
 }
 
-// fileCache keeps files open between operations, the least recently used ones go first.
+// fileCache keeps files open between operations, and closes the least recently used ones first.
 type fileCache struct {
 	mu     sync.Mutex
 	max    int
@@ -208,8 +208,8 @@ type fileCache struct {
 	closed bool
 }
 
-// slot is one open file. users counts the operations that run on it; a slot that left the
-// cache is closed by the last of them.
+// slot is one open file. Its users are the running operations; the last of them closes a slot that has left the
+// cache.
 type slot struct {
 	file     *os.File
 	writable bool
@@ -234,7 +234,7 @@ func (c *fileCache) take(n *Node) *slot {
 	return s
 }
 
-// put offers a freshly opened file. When another operation was faster its file is used.
+// put offers a newly opened file. If another operation was faster, put returns that operation's file.
 func (c *fileCache) put(n *Node, f *os.File, writable bool) (*slot, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -264,7 +264,7 @@ func (c *fileCache) give(s *slot) {
 	}
 }
 
-// drop closes the file of n as soon as nobody uses it.
+// drop closes the file of n when its last user is done.
 func (c *fileCache) drop(n *Node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -290,7 +290,7 @@ func (c *fileCache) remove(place *list.Element) {
 	s.node.slot = nil
 	s.dropped = true
 	if s.users == 0 {
-		// Data were written with write(2) and are safe only after Sync; close adds nothing.
+		// Data were written with write(2) and are durable only after Sync; close adds nothing.
 		_ = s.file.Close()
 	}
 }

@@ -14,8 +14,7 @@ import (
 // MaxName is the longest name in bytes.
 const MaxName = 255
 
-// checkName lets through what is one new or existing entry of a directory, and nothing
-// that could lead elsewhere.
+// checkName accepts the name of a new or existing directory entry, and nothing that could lead elsewhere.
 func checkName(name string) error {
 	switch {
 	case name == "" || name == "." || name == "..":
@@ -28,8 +27,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// Lookup finds a name in a directory. "." is the directory, ".." its parent, and the
-// parent of the root is the root. A name that cannot exist is not there.
+// Lookup finds a name in a directory. "." is the directory, ".." its parent, and the parent of the root is the root.
+// An impossible name does not exist.
 func (t *Tree) Lookup(dir *Node, name string) (*Node, v3.Attr, error) {
 	if name == "." || name == ".." {
 		if !dir.IsDir() {
@@ -56,7 +55,7 @@ func (t *Tree) Lookup(dir *Node, name string) (*Node, v3.Attr, error) {
 	return t.find(dir, name)
 }
 
-// find is Lookup for callers that hold the names lock.
+// find does the same as Lookup. The caller holds the names lock.
 func (t *Tree) find(dir *Node, name string) (*Node, v3.Attr, error) {
 	var a v3.Attr
 	var k key
@@ -87,8 +86,8 @@ func (t *Tree) Stat(n *Node) (v3.Attr, error) {
 	return a, err
 }
 
-// at runs do with a descriptor and a name for the *at calls, after checking that they
-// still lead to the node. For the root the name is empty. The caller holds the names lock.
+// at calls do with a descriptor and a name for the *at calls, after checking that they still lead to the node. For
+// the root the name is empty. The caller holds the names lock.
 func (t *Tree) at(n *Node, do func(dirfd int, name string) error) error {
 	if n == t.root {
 		return t.inDir(n, func(fd int) error { return do(fd, "") })
@@ -110,9 +109,8 @@ func (t *Tree) at(n *Node, do func(dirfd int, name string) error) error {
 	})
 }
 
-// Create makes a regular file, or finds the one that is there unless guarded: then it
-// answers EEXIST. The owner keeps access, whatever perm says. The answer tells a new file
-// from an old one.
+// Create creates a regular file. If the name exists, it returns the existing file, or EEXIST with guarded. The owner
+// keeps access, whatever perm is. The result made distinguishes a new file from an existing one.
 func (t *Tree) Create(dir *Node, name string, perm uint32, guarded bool) (n *Node, made bool, err error) {
 	if err := checkNewName(name); err != nil {
 		return nil, false, err
@@ -154,15 +152,14 @@ func (t *Tree) Create(dir *Node, name string, perm uint32, guarded bool) (n *Nod
 	return n, err == nil, err
 }
 
-// CreateExclusive makes a file that remembers verifier, so that the same request sent
-// twice makes one file and both are answered well. The verifier lives in the two times of
-// the file, where it survives a restart.
+// CreateExclusive creates a file that stores verifier, so that a repeated request creates one file and both requests
+// succeed. The two timestamps of the file hold the verifier, so that it survives a restart.
 func (t *Tree) CreateExclusive(dir *Node, name string, verifier [8]byte) (*Node, error) {
 	n, made, err := t.Create(dir, name, 0o600, false)
 	if err != nil {
 		return nil, err
 	}
-	seconds := func(b []byte) v3.NewTime { // 31 bits: every file system stores such
+	seconds := func(b []byte) v3.NewTime { // 31 bits: every file system can store them
 		return v3.NewTime{How: v3.TimeClient, Time: v3.Time{Seconds: binary.BigEndian.Uint32(b) & 0x7fffffff}}
 	}
 	want := v3.NewAttr{Atime: seconds(verifier[0:]), Mtime: seconds(verifier[4:])}
@@ -176,7 +173,7 @@ func (t *Tree) CreateExclusive(dir *Node, name string, verifier [8]byte) (*Node,
 	return n, err
 }
 
-// Mkdir makes a directory. The owner keeps access, whatever perm says.
+// Mkdir creates a directory. The owner keeps access, whatever perm is.
 func (t *Tree) Mkdir(dir *Node, name string, perm uint32) (*Node, v3.Attr, error) {
 	if err := checkNewName(name); err != nil {
 		return nil, v3.Attr{}, err
@@ -193,7 +190,7 @@ func (t *Tree) Mkdir(dir *Node, name string, perm uint32) (*Node, v3.Attr, error
 	return t.find(dir, name)
 }
 
-// checkNewName checks the name of an entry to be made.
+// checkNewName checks the name of a new entry.
 func checkNewName(name string) error {
 	if name == "." || name == ".." {
 		return unix.EEXIST
@@ -239,7 +236,7 @@ func (t *Tree) unlink(dir *Node, name string, flags int) error {
 	})
 }
 
-// unlinked forgets the file of a name that is gone, unless it has other names.
+// unlinked forgets the file of a removed name, unless it has other names.
 func (t *Tree) unlinked(k key, a v3.Attr) {
 	t.mu.RLock()
 	n := t.nodes[k]
@@ -249,7 +246,7 @@ func (t *Tree) unlinked(k key, a v3.Attr) {
 	}
 }
 
-// Rename moves a name, replacing a target of the same kind as rename(2) does.
+// Rename renames an entry, and like rename(2) replaces a target of the same kind.
 func (t *Tree) Rename(fromDir *Node, from string, toDir *Node, to string) error {
 	if err := errors.Join(checkName(from), checkName(to)); err != nil {
 		return err

@@ -19,27 +19,27 @@ const handleMagic = 0x6e66736265_6e6801
 // key is the identity of a file: see the package comment.
 type key struct{ ino, gen uint64 }
 
-// Node is one file or directory that a handle can name. It stays valid forever; once the
-// file is gone every operation on it answers ESTALE.
+// Node is one file or directory with a handle. It stays valid forever; once the file is gone, every operation on it
+// returns ESTALE.
 type Node struct {
 	key  key
 	kind v3.FileType
 
-	// parent, name and gone belong to Tree.mu.
+	// Tree.mu guards parent, name and gone.
 	parent *Node
 	name   string
 	gone   bool
 
-	// sizeMu is held for reading by writes inside the file and for writing by what
-	// changes its length, so that the quota always covers what is on disk.
+	// sizeMu is held for reading by writes within the file, and for writing by
+	// changes of its length, so that the quota always covers the data on disk.
 	sizeMu sync.RWMutex
 	size   int64
 
-	// slot belongs to the file cache's lock.
+	// The lock of the file cache guards slot.
 	slot *slot
 }
 
-// Handle returns the bytes that name the node in the protocol.
+// Handle returns the node's handle in the protocol.
 func (n *Node) Handle() [HandleBytes]byte {
 	var h [HandleBytes]byte
 	binary.BigEndian.PutUint64(h[0:], handleMagic)
@@ -51,8 +51,7 @@ func (n *Node) Handle() [HandleBytes]byte {
 // IsDir reports whether the node is a directory. It never changes.
 func (n *Node) IsDir() bool { return n.kind == v3.TypeDirectory }
 
-// ByHandle finds the node of a handle: EBADF when the bytes are none of ours, ESTALE when
-// the file is gone.
+// ByHandle returns the node of a handle: EBADF if it is not one of our handles, ESTALE if the file is gone.
 func (t *Tree) ByHandle(h []byte) (*Node, error) {
 	if len(h) != HandleBytes || binary.BigEndian.Uint64(h) != handleMagic {
 		return nil, unix.EBADF
@@ -67,8 +66,8 @@ func (t *Tree) ByHandle(h []byte) (*Node, error) {
 	return n, nil
 }
 
-// adopt returns the node of k and makes it known where it is new. A known node found in
-// another place has been moved behind our back; the new place wins.
+// adopt returns the node of k, and adds it if it is new. A known node in another place was moved by others; adopt
+// records the new place.
 func (t *Tree) adopt(parent *Node, name string, k key, a v3.Attr) (*Node, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -90,7 +89,7 @@ func (t *Tree) adopt(parent *Node, name string, k key, a v3.Attr) (*Node, error)
 	return n, nil
 }
 
-// forget makes every handle of the node stale and gives its bytes back.
+// forget makes every handle of the node stale and returns its bytes to the quota.
 func (t *Tree) forget(n *Node) {
 	t.mu.Lock()
 	known := !n.gone && n != t.root
@@ -109,7 +108,7 @@ func (t *Tree) forget(n *Node) {
 	t.files.drop(n)
 }
 
-// pathOf computes where the node is now, relative to the root.
+// pathOf returns the current path of the node, relative to the root.
 func (t *Tree) pathOf(n *Node) (string, error) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

@@ -11,13 +11,13 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 )
 
-// direntBytes is what one getdents call may return.
+// direntBytes is the buffer size of one getdents call.
 const direntBytes = 16 << 10
 
-// ReadDir calls yield for the entries after cookie (0 = from the start) until it returns
-// false. The cookie is the directory offset of the file system, so it survives changes of
-// the directory. EINVAL: an invalid cookie. Handle and attributes are there if they were
-// asked for and the entry could be read. atEnd reports that all entries were taken.
+// ReadDir calls yield for the entries after cookie (0 = from the start) until it returns false. The cookie is the
+// directory offset of the file system, so it survives changes of the directory. EINVAL: an invalid cookie. Entries
+// have handle and attributes if withAttr is set and the entry could be read. atEnd reports that yield took all
+// entries.
 func (t *Tree) ReadDir(
 	dir *Node, cookie uint64, withAttr bool, yield func(*v3.DirEntry) bool,
 ) (atEnd bool, err error) {
@@ -53,7 +53,7 @@ func (t *Tree) yieldAll(dir *Node, fd int, raw []byte, withAttr bool, yield func
 		}
 		raw = rest
 		if dir == t.root && e.Name == ".." {
-			e.FileID = t.root.key.ino // nobody outside may be seen, not even by number
+			e.FileID = t.root.key.ino // clients must not see anything outside, not even its number
 		}
 		if withAttr && !t.describe(dir, fd, &e) {
 			continue
@@ -65,10 +65,10 @@ func (t *Tree) yieldAll(dir *Node, fd int, raw []byte, withAttr bool, yield func
 	return true
 }
 
-// describe adds node and attributes; false = the entry vanished meanwhile.
+// describe adds node and attributes; false = the entry has vanished.
 func (t *Tree) describe(dir *Node, fd int, e *v3.DirEntry) bool {
 	if e.Name == ".." {
-		return true // allowed to be bare, and it would need another directory
+		return true // it may lack attributes, which would need another directory
 	}
 	if e.Name == "." {
 		a, _, err := statAt(fd, "")
@@ -79,7 +79,7 @@ func (t *Tree) describe(dir *Node, fd int, e *v3.DirEntry) bool {
 	if err != nil {
 		return !errors.Is(err, unix.ENOENT)
 	}
-	// Without a node, because the table is full, the name is still listed.
+	// If the table is full, there is no node, but the name is still listed.
 	if n, err := t.adopt(dir, e.Name, k, a); err == nil {
 		fillIn(e, n, a)
 	}

@@ -13,35 +13,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Options bound what clients may do to the directory. Zero values mean the defaults.
+// Options limits what clients may do to the directory. Zero values select the defaults.
 type Options struct {
 	// QuotaBytes limits the sum of all file sizes; 0 = only the disk limits.
 	QuotaBytes int64
-	// MaxEntries limits files and directories together, and with them memory; default 65536.
+	// MaxEntries limits the number of files and directories, and thus memory; default 65536.
 	MaxEntries int
 	// MaxOpenFiles limits the open files kept for reuse; default 512.
 	MaxOpenFiles int
 }
 
-// Tree is a directory served by handle. All methods may be called at once.
+// Tree is a directory served by handle. It is safe for concurrent use.
 type Tree struct {
 	opt  Options
 	dir  *os.Root
 	root *Node
 
-	// mu guards nodes and the place of every node; it is never held over a system call.
+	// mu guards nodes and the place of every node. It is never held during a system call.
 	mu    sync.RWMutex
 	nodes map[key]*Node
 
-	// names is held for reading while a path is turned into an open file, and for writing
-	// while names change, so that a rename never makes a good handle look stale.
+	// names is held for reading while a path is turned into an open file, and for writing while names change, so that a
+	// rename never makes a valid handle look stale.
 	names sync.RWMutex
 
 	usedBytes atomic.Int64
 	files     *fileCache
 }
 
-// Open learns every entry below dir. It fails when there are more than MaxEntries.
+// Open reads every entry below dir. It fails if there are more than MaxEntries.
 func Open(dir string, opt Options) (*Tree, error) {
 	opt.MaxEntries = cmp.Or(max(0, opt.MaxEntries), 65536)
 	opt.MaxOpenFiles = cmp.Or(max(0, opt.MaxOpenFiles), 512)
@@ -62,10 +62,10 @@ func (t *Tree) Close() error {
 	return t.dir.Close()
 }
 
-// Root is the directory itself.
+// Root returns the node of the directory itself.
 func (t *Tree) Root() *Node { return t.root }
 
-// FSID identifies the tree among others of the same server; it survives a restart.
+// FSID distinguishes the tree from others on the same server. It survives a restart.
 func (t *Tree) FSID() uint64 { return t.root.key.ino ^ t.root.key.gen }
 
 func (t *Tree) learn() error {
@@ -108,7 +108,7 @@ func ignoreNotExist(err error) error {
 	return err
 }
 
-// inDir runs do with an open directory, after checking that it still is the one meant.
+// inDir calls do with an open directory, after checking that it is still the same directory.
 func (t *Tree) inDir(n *Node, do func(fd int) error) error {
 	if !n.IsDir() {
 		return unix.ENOTDIR
@@ -129,7 +129,7 @@ func (t *Tree) inDir(n *Node, do func(fd int) error) error {
 	return do(int(f.Fd()))
 }
 
-// goneOr turns "no such file" into a stale handle: the handle was good, the file is not.
+// goneOr turns "no such file" into a stale handle: the handle was valid, but the file is gone.
 func (t *Tree) goneOr(n *Node, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
 		t.forget(n)
@@ -138,7 +138,7 @@ func (t *Tree) goneOr(n *Node, err error) error {
 	return err
 }
 
-// Usage is how full the tree is. Bytes are limited by the quota and by the disk.
+// Usage is the used and free space of the tree. The quota and the disk limit the bytes.
 type Usage struct {
 	TotalBytes, FreeBytes, AvailBytes uint64
 	TotalFiles, FreeFiles             uint64
@@ -168,7 +168,7 @@ func (t *Tree) Usage() (Usage, error) {
 	return u, nil
 }
 
-// reserve takes more bytes from the quota: ENOSPC when they are not there.
+// reserve takes more bytes from the quota. It returns ENOSPC if they are not available.
 func (t *Tree) reserve(more int64) error {
 	for {
 		used := t.usedBytes.Load()
