@@ -147,13 +147,14 @@ func (s *serverV4) next(status v4.Status, era uint64) stream.Next {
 func (s *serverV4) session(
 	t *session.Table, id int, mark uint64, op v4.Op, status v4.Status, head *v4.SequenceHead,
 ) (stream.Next, error) {
+	era := s.era.Load() // before Replied, which says that the session is not that of an earlier era
 	next, err := t.Replied(id, mark, op, status, head)
 	if err != nil {
 		return next, &rpc.ProtocolError{Err: err}
 	}
 	if next == stream.Recover {
 		if status == v4.ErrStaleClientID {
-			s.loseClient(s.era.Load())
+			s.loseClient(era)
 		}
 		s.wake()
 	}

@@ -52,11 +52,8 @@ func (v *dataV4) Append(b []byte, p *stream.Part) ([]byte, error) {
 // append appends the call of p for the destination of a lane.
 func (f *fileV4) append(b []byte, p *stream.Part, to *laneV4) ([]byte, error) {
 	o := f.opens[to.opens]
-	// The order matters: a state ID that is newer than the generation costs one refused call, but an older one would
-	// make the new open look lost.
-	generation := o.generation.Load()
-	id := o.state.Load()
-	if id == nil {
+	state := o.state.Load()
+	if state == nil {
 		if broken := o.broken.Load(); broken != nil {
 			return b, *broken
 		}
@@ -80,18 +77,18 @@ func (f *fileV4) append(b []byte, p *stream.Part, to *laneV4) ([]byte, error) {
 	if to.table != nil {
 		var err error
 		out = v4.AppendCompoundHead(out, to.server.minor, 3)
-		if out, mark, err = to.table.Append(out, p, generation, false); err != nil {
+		if out, mark, err = to.table.Append(out, p, state.generation, false); err != nil {
 			return b, err
 		}
 	} else {
 		out = v4.AppendCompoundHead(out, 0, 2)
 	}
-	p.Mark = p.Mark&inFlight | mark<<32&^inFlight | uint64(generation)
+	p.Mark = p.Mark&inFlight | mark<<32&^inFlight | uint64(state.generation)
 	out = v4.AppendPutFH(out, handle)
 	if p.IO.Write {
-		return v4.AppendWriteHead(out, id, offset, v4.Stable(p.IO.Stable), p.Bytes()), nil
+		return v4.AppendWriteHead(out, &state.id, offset, v4.Stable(p.IO.Stable), p.Bytes()), nil
 	}
-	return v4.AppendRead(out, id, offset, uint32(p.Bytes())), nil
+	return v4.AppendRead(out, &state.id, offset, uint32(p.Bytes())), nil
 }
 
 // Notify implements stream.Slotted.

@@ -382,8 +382,8 @@ func (f *layoutV4) stateID() (v4.StateID, error) {
 	}
 	err := errNotOpen
 	for _, o := range f.opens {
-		if id := o.state.Load(); id != nil {
-			return *id, nil
+		if state := o.state.Load(); state != nil {
+			return state.id, nil
 		}
 		if o.broken.Load() == nil {
 			err = stream.ErrNotReady

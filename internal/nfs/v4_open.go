@@ -16,21 +16,45 @@ type openV4 struct {
 	name   string
 	handle []byte
 
-	// state is nil while the open is lost. The generation counts the opens.
-	state      atomic.Pointer[v4.StateID]
-	generation atomic.Uint32
-	era        atomic.Uint64         // of the client ID of the state
-	revoked    atomic.Bool           // last must be freed
-	broken     atomic.Pointer[error] // why it cannot be reopened
+	// state is nil while the open is lost. set, lose and loseIf write it under facts of the server.
+	state   atomic.Pointer[stateV4]
+	revoked atomic.Bool           // last must be freed
+	broken  atomic.Pointer[error] // why it cannot be reopened
 
 	// Guarded by mu of the server.
-	last  v4.StateID
-	owner []byte
-	seq   uint32 // of the owner; NFSv4.0
+	last       v4.StateID
+	generation uint32 // of last
+	era        uint64 // of the client ID of last
+	owner      []byte
+	seq        uint32 // of the owner; NFSv4.0
+}
+
+// stateV4 is the state ID of an open.
+type stateV4 struct {
+	id         v4.StateID
+	generation uint32 // counts the opens
+	era        uint64 // of the client ID
 }
 
 // lose drops the state ID until the file is reopened.
-func (o *openV4) lose() { o.state.Store(nil) }
+func (o *openV4) lose() {
+	o.server.facts.Lock()
+	o.state.Store(nil)
+	o.server.facts.Unlock()
+}
+
+// loseIf drops the state ID of a generation. It returns false if the open has lost that state ID already: a refusal of
+// it may come late, even while the file is reopened.
+func (o *openV4) loseIf(generation uint32, revoked bool) bool {
+	o.server.facts.Lock()
+	defer o.server.facts.Unlock()
+	if state := o.state.Load(); state == nil || state.generation != generation {
+		return false
+	}
+	o.revoked.Store(revoked)
+	o.state.Store(nil)
+	return true
+}
 
 // set sets the state ID. The caller holds mu.
 func (o *openV4) set(id v4.StateID) {
@@ -38,8 +62,10 @@ func (o *openV4) set(id v4.StateID) {
 		id.Seq = 0 // the newest one, regardless of other opens (RFC 8881 section 8.2.2)
 	}
 	o.last = id
-	o.generation.Add(1)
-	o.state.Store(&id)
+	o.generation++
+	o.server.facts.Lock()
+	o.state.Store(&stateV4{id: id, generation: o.generation, era: o.era})
+	o.server.facts.Unlock()
 }
 
 // newOwner gives the open a new owner. Each open has its own owner, so that opens do not wait for each other.
@@ -125,7 +151,7 @@ func (o *openV4) tryOpen(ctx context.Context, current []byte, open *v4.Open, fh 
 	if err != nil {
 		return err
 	}
-	o.era.Store(c.era)
+	o.era = c.era
 	o.seq++
 	return nil
 }
@@ -261,7 +287,7 @@ func willPass(err error) bool {
 // closeOther closes a file that was opened by mistake.
 func (o *openV4) closeOther(ctx context.Context, handle []byte, id v4.StateID) {
 	other := &openV4{server: o.server, handle: handle, seq: o.seq}
-	other.state.Store(&id)
+	other.state.Store(&stateV4{id: id})
 	if err := other.closeAtServer(ctx, true); err != nil {
 		o.server.logger.Debug("A file was not closed", "error", err)
 	}
@@ -292,11 +318,11 @@ func (o *openV4) close(ctx context.Context) error {
 
 // closeAtServer closes the file, unless the open is lost. If own is set, the caller holds mu.
 func (o *openV4) closeAtServer(ctx context.Context, own bool) error {
-	id := o.state.Swap(nil)
-	if id == nil {
+	state := o.state.Swap(nil)
+	if state == nil {
 		return nil
 	}
-	end := v4.Close{StateID: *id}
+	end := v4.Close{StateID: state.id}
 	c := &callV4{ops: []v4.Operation{&v4.PutFH{Handle: o.handle}, &end}, own: own, fixed: true}
 	c.before = func() error {
 		o.count(c)
@@ -305,7 +331,7 @@ func (o *openV4) closeAtServer(ctx context.Context, own bool) error {
 	}
 	_, err := o.server.call(ctx, c)
 	if err != nil && ctx.Err() != nil {
-		o.state.CompareAndSwap(nil, id)
+		o.state.CompareAndSwap(nil, state)
 	}
 	if isLostState(err) || errors.Is(err, v4.ErrStale) {
 		return nil // the server has lost the open or the file in the meantime

@@ -329,15 +329,16 @@ func (o *openV4) free(ctx context.Context) error {
 func (o *openV4) refused(mark uint32, status v4.Status) (stream.Next, bool) {
 	switch status {
 	case v4.ErrBadStateID, v4.ErrOldStateID, v4.ErrAdminRevoked, v4.ErrDelegRevoked:
-		if o.generation.Load() == mark {
-			o.revoked.Store(status == v4.ErrAdminRevoked || status == v4.ErrDelegRevoked)
-			o.lose()
+		if o.loseIf(mark, status == v4.ErrAdminRevoked || status == v4.ErrDelegRevoked) {
 			o.server.wake()
 		}
 		return stream.Recover, true
 	case v4.ErrExpired, v4.ErrStaleStateID, v4.ErrStaleClientID:
-		if o.generation.Load() == mark && !o.server.loseClient(o.era.Load()) {
-			o.lose() // it belongs to an earlier client ID that was lost
+		state := o.state.Load()
+		if state == nil || state.generation != mark || o.server.loseClient(state.era) {
+			return stream.Recover, true
+		}
+		if o.loseIf(mark, false) { // it belongs to an earlier client ID that was lost
 			o.server.wake()
 		}
 		return stream.Recover, true

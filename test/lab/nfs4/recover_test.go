@@ -301,6 +301,40 @@ func TestLoadSurvivesFaults(t *testing.T) {
 	}
 }
 
+// TestALateRefusalLosesNoNewerOpen: the refusal of an I/O comes while the file is opened again. It is about the open
+// before, so it neither loses the new client ID nor the new open, which nobody would close.
+func TestALateRefusalLosesNoNewerOpen(t *testing.T) {
+	var expired, held atomic.Bool
+	var once sync.Once
+	opened, refused := make(chan struct{}), make(chan struct{})
+	s := &nfs4test.Server{Hook: func(c nfs4test.Call) nfs4test.Action {
+		switch {
+		case !expired.Load():
+		case (c.Has(v4.OpRead) || c.Has(v4.OpWrite)) && !held.Swap(true):
+			return nfs4test.Action{HoldReply: opened}
+		case c.Has(v4.OpOpenConfirm):
+			// The client has 50 ms for the refusal before it knows that the file is open. A correct client leaves nothing
+			// behind in either order.
+			once.Do(func() {
+				close(opened)
+				time.AfterFunc(50*time.Millisecond, func() { close(refused) })
+			})
+			return nfs4test.Action{HoldReply: refused}
+		}
+		return nfs4test.Action{}
+	}}
+	c := mount4(t, s, bench.NFSv40, here, there)
+	b := newBlocks(t, c, 16)
+	b.at[200] = func() {
+		s.ExpireLease()
+		expired.Store(true)
+	}
+	b.run(t, 800)
+	if r := c.Servers()[0].Recoveries; r != 1 {
+		t.Errorf("%d recoveries, want one", r)
+	}
+}
+
 // TestARestartIsOneRecovery: one loss, which all meet, is counted once.
 func TestARestartIsOneRecovery(t *testing.T) {
 	for _, v := range versions() {
