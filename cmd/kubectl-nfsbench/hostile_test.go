@@ -8,10 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nfsbench/nfsbench/api/bench"
-
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
 )

@@ -170,8 +170,9 @@ func (r *Reconciler) cleanFiles(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
-// leave reports files or objects that the operator cannot remove. The status is their only record, so leave writes the
-// status before the clean-up deletes anything else. For a deleted benchmark leave sends an event instead.
+// leave reports files or objects that the operator cannot remove. The status is their only record, so leave ends the
+// pass, which writes the status, before the clean-up deletes anything else. For a deleted benchmark leave sends an
+// event instead.
 func (s *scope) leave(what string) (next, error) {
 	s.cleanup = &fact{Reason: v1alpha1.ReasonLeftBehind, Message: what}
 	if s.b.DeletionTimestamp.IsZero() {

@@ -24,7 +24,7 @@ import (
 // tridentState is the state of Trident, as far as the operator can see it.
 type tridentState struct {
 	runs       bool          // a pod of it is available
-	down       string        // why it does not run; empty = it runs, or the reason is not known
+	down       string        // why it does not run; empty = it runs, or nobody knows whether it does
 	starts     bool          // it is down, and its program runs and is not ready
 	patience   time.Duration // how long a run waits for it, in this state
 	changed    time.Time     // when this state began; zero = not known

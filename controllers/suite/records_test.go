@@ -5,10 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/nfsbench/nfsbench/api/bench"
-
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 

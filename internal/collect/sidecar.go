@@ -286,8 +286,8 @@ func (s *sidecar) tell(moved bool) {
 	}
 }
 
-// level returns the last level of a search that the loader has reported, or nil without a level or without
-// other clients that wait for it.
+// level returns the last level of a search that the loader has reported; nil if there is none, or if no other
+// client waits for it.
 func (s *sidecar) level() *runfile.LevelReport {
 	if !s.search || s.loader.load == nil || len(s.loader.load.Repetitions) == 0 {
 		return nil

@@ -144,7 +144,7 @@ func (f *finder) metrics(all []*series, metrics []string) {
 	}
 }
 
-// tooFew adds a finding with the repetitions that an answer needs, if lines have none.
+// tooFew adds a finding with the repetitions that an answer needs, if a line has no answer.
 func (f *finder) tooFew(lines []Line, s runfile.SuiteSignificance) {
 	least, unknown := 0, 0
 	for _, l := range lines {

@@ -17,7 +17,7 @@ const databaseContainer = "database"
 
 const (
 	// databaseMargin is the time after its own limit in which the container of a database may report that it was not
-	// ready: it knows the reason better than Kubernetes.
+	// ready: it knows the reason better than the operator.
 	databaseMargin = time.Minute
 	// lastWordOfLoad bounds the time in which a load notices that its database is gone. The load then reports and saves
 	// more than the operator could.

@@ -56,7 +56,7 @@ func (c *facts) finerLatency() string {
 	return " V$IOSTAT_FILE says " + human.Latency(l.MeanMicroseconds) + " over all levels of load."
 }
 
-// checkLimit reports a calibration whose IOPS exceed the latency limit.
+// checkLimit reports a calibration without IOPS within the latency limit.
 func checkLimit(c *facts, found *findings, s measure.CalibrationSummary, limit int32) {
 	l := s.ActualLatencyMilliseconds
 	switch {

@@ -129,7 +129,8 @@ func checkTime(c *facts, found *findings) {
 		if f := s.Steadiness; f.Known && !f.Steady && !s.IsOf(runfile.StepCalibrate) && !s.IsOf(runfile.StepRate) {
 			found.warn(NotSteady, "Repetition %s was not steady: throughput deviated by %s from its mean and drifted by "+
 				"%s%s; latency deviated by %s and drifted by %s%s. Use a longer warm-up, and look for what changed.",
-				repetitionName(s.Summary), permilleText(&f.DeviationPermille), permilleText(&f.DriftPermille), stepText(f.StepPermille),
+				repetitionName(s.Summary), permilleText(&f.DeviationPermille), permilleText(&f.DriftPermille),
+				stepText(f.StepPermille),
 				permilleText(&f.LatencyDeviationPermille), permilleText(&f.LatencyDriftPermille), stepText(f.LatencyStepPermille))
 		}
 	}

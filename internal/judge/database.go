@@ -91,8 +91,8 @@ func checkOranfstab(c *facts, found *findings) {
 		"export and mount are those of the kernel; then restart the instance.", label, listed(other))
 }
 
-// checkTrunking reports several paths with NFSv4. According to NetApp, Oracle's
-// client then uses one path per export, because the server does not trunk.
+// checkTrunking reports several paths with NFSv4. According to NetApp, Oracle's client uses one path per
+// export with NFSv4.1, because the server does not trunk.
 func checkTrunking(c *facts, found *findings) {
 	version := c.Plan.Engine.NFSVersion
 	if n := len(c.Declared); c.Plan.Database.DirectNFS && n > 1 && version != bench.NFSv3 && version != "" {

@@ -10,8 +10,8 @@ import (
 const flattered = "Direct NFS needs no asynchronous I/O of the kernel: compared with this run, it looks better than " +
 	"it is."
 
-// checkAsync looks for data files without asynchronous I/O, and for a kernel
-// that had none left.
+// checkAsync looks for data files without asynchronous I/O, and for a node on which no process
+// had any under load.
 func checkAsync(c *facts, found *findings) {
 	direct := c.Plan.Database.DirectNFS
 	if files := c.SyncFiles(); len(files) > 0 {

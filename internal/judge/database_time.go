@@ -14,7 +14,7 @@ import (
 // the second reading of the views is late under load, and foreground sessions include the session that reads them and
 // those of jobs.
 func uncounted(t measure.SessionTime, s measure.Summary) time.Duration {
-	return t.Length/othersWait + time.Duration(s.Clients*s.Step.Users)*edgeMilliseconds*time.Millisecond
+	return t.Length/othersWait + time.Duration(s.Clients)*time.Duration(s.Step.Users)*edgeMilliseconds*time.Millisecond
 }
 
 // checkForeignReads compares the bytes that the sessions of the load read with those of the whole database.

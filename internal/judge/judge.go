@@ -10,7 +10,8 @@
 // Package measure computes the facts. A check is a function from facts to findings, in the file of its subject;
 // checks.go has the list of all checks, and findings.go the table of all codes.
 //
-// Every threshold is a constant in thresholds.go, and docs/findings.md documents it.
+// The thresholds of findings are constants in thresholds.go, and docs/findings.md documents them. Package measure has
+// those that decide whether something counts.
 package judge
 
 import (

@@ -51,7 +51,7 @@ func volumeName(v runfile.SurveyVolume) string {
 	return "volume " + v.Name
 }
 
-// directly says how to reach the owner directly.
+// directly returns the advice how to reach the owner of the volume by a path of its own node.
 func (c *facts) directly(owner string) string {
 	var there []string
 	lifs := c.Survey.LIFs

@@ -7,12 +7,13 @@
 // database: the database itself if its image needs privilege escalation, and the container that sets the owner of its
 // volume. Both meet baseline.
 //
-// The pod of a run:
+// A load is an Indexed Job with a pod for each client, and with a database a Job of one pod. The pod of a run:
 //
 //	main  loader       nfsbench load: reads the plan, writes events.jsonl and load.json to an emptyDir
 //	side  collector    nfsbench collect: follows both files, asks the array (client 0, with the Secret that
-//	                   only this container and the survey have), patches one ConfigMap with the progress
-//	                   and the result. No other container has a token.
+//	                   only this container and the survey have), patches the keys
+//	                   client-N.progress.json and client-N.result of one ConfigMap. No other container has a
+//	                   token.
 //
 // The pod of a run with a database:
 //

@@ -6,10 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nfsbench/nfsbench/api/bench"
-
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/matrix"

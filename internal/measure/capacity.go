@@ -35,7 +35,7 @@ type BoundCapacity struct {
 	// Reached reports that one rate keeps the bound and a higher one breaks it. Otherwise the capacity
 	// is below the lowest rate tried, or at least the highest.
 	Reached bool `json:"reached"`
-	// LimitedBy is LimitWire, LimitClientCPU, ..., or empty if unknown. LimitReason is one sentence
+	// LimitedBy is LimitWire, LimitClientCPU, ..., or empty if unknown. Package judge sets it. LimitReason is one sentence
 	// with the numbers.
 	LimitedBy   string `json:"limitedBy,omitempty"`
 	LimitReason string `json:"limitReason,omitempty"`

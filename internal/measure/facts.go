@@ -53,7 +53,7 @@ type RepetitionFacts struct {
 	StorageWindows []runfile.StorageWindow // of each source once
 	owner          string                  // the node that owned the data, if known
 	Used           []string                // the storage addresses that carried the load
-	Mount          mountLoad               // what the kernel mounts moved
+	Mount          MountLoad               // what the kernel mounts moved
 	Databases      []runfile.OracleWindow  // database counters
 	// Late operations began after they were due. Dropped operations never began.
 	Late, Dropped int64

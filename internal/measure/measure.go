@@ -80,7 +80,8 @@ func (c *Facts) Rounds() []int32 {
 	return rounds
 }
 
-// OfRound returns the facts of one round alone.
+// OfRound returns the facts with the repetitions of one round alone, and what Of concludes from them. What the
+// database and the array say stays that of the whole run.
 func (c *Facts) OfRound(round int32) *Facts {
 	of := *c
 	of.warmups, of.Repetitions = nil, Filtered(c.Repetitions, func(s RepetitionFacts) bool {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/bench"
-
 	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )

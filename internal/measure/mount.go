@@ -9,10 +9,10 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// mountLoad holds the bytes and operations that the mounts of all clients moved in a repetition. Reading the counters
+// MountLoad holds the bytes and operations that the mounts of all clients moved in a repetition. Reading the counters
 // takes time: Least is the share of the repetition that they surely cover, and Most the largest share that they can
 // cover.
-type mountLoad struct {
+type MountLoad struct {
 	runfile.MountCounters
 
 	Least, Most float64
@@ -22,7 +22,7 @@ type mountLoad struct {
 // mountLoad returns the load of the mounts. It is unknown if a client has no counters, or if the counters may cover
 // nothing. Counters cover the time between two samples inside the repetition. Clients that share a mount have the
 // same counters, which count once.
-func (c *Facts) mountLoad(s RepetitionFacts) (sum mountLoad) {
+func (c *Facts) mountLoad(s RepetitionFacts) (sum MountLoad) {
 	var least, most, lasted time.Duration
 	mounts := map[string]bool{}
 	for _, p := range s.parts {

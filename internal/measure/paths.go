@@ -212,8 +212,8 @@ func (s PathShare) Name() string {
 	return pair
 }
 
-// Meanwhile counts the seconds of the measured windows in which the named path carried nothing, and how many of these
-// another path of the client carried data.
+// Meanwhile counts the seconds of the measured windows in which the named path carried nothing, and in how many
+// of these another path of the client carried data.
 func (c *Facts) Meanwhile(name string) (quiet, carried int) {
 	for _, rep := range c.Repetitions {
 		for _, p := range rep.parts {

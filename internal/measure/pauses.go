@@ -142,7 +142,8 @@ func (c *Facts) cost(p *Pause, part part) {
 	}
 }
 
-// ratesOf returns the operations of a client in each interval of its window; none if the first sample is missing.
+// ratesOf returns the operations a second of a client in each interval of its window; none if the first sample is
+// missing.
 func ratesOf(p part) (rates []float64, interval time.Duration) {
 	seconds := max(p.client.Load.SampleSeconds, 1)
 	interval = time.Duration(seconds) * time.Second

@@ -10,7 +10,7 @@ const (
 	// A long pause is longer than any retransmission of TCP but the last, and much longer than operations take.
 	PausedMilliseconds = 1000
 	pausedLatencies    = 10
-	// ForeignCPU is the busy share of an idle machine above which others use it.
+	// ForeignCPU is the busy share of an idle machine from which on others use it.
 	ForeignCPU = 250
 	// An array's mean latency is inaccurate over fewer operations.
 	latencyOps = 10
@@ -18,8 +18,8 @@ const (
 	followShare   = 0.98                // achieved / due operations: below, throughput does not keep up
 	bracketNarrow = capacity.Resolution // ratio to the next lower rate after a complete search
 	contradicts   = 1.1                 // ratio of two rates: nearer rates differ by noise
-	// DecidedSeconds is the minimum length of a level for further facts: in a shorter one, a hiccup or its start weighs
-	// too much.
+	// DecidedSeconds is the minimum length of a level that further facts and findings use: in a shorter one, a hiccup
+	// or its start weighs too much.
 	DecidedSeconds = capacity.LeastDecidedSeconds
 )
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/bench"
-
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/measure"
 )

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
-
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/measure"

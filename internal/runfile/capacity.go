@@ -81,9 +81,8 @@ const (
 
 // LaterWarmupSeconds returns the warm-up of each level of a search after the first; the warm-up of the first
 // is never shorter. It is one second, or two with several clients, which begin at slightly different times.
-// It is at least twice the longest bound: slow operations that are due in the window end after it, and only
-// with such a warm-up as many slow operations of the warm-up end in the window. Otherwise a level seems to
-// fall behind.
+// It is at least twice the longest bound. Slow operations that are due at the end of the window end after it;
+// as many that were due in the warm-up must end in the window, or the level seems to fall behind.
 func LaterWarmupSeconds(bounds []LatencyBound, clients int32) int32 {
 	warmup := int64(1)
 	if clients > 1 {

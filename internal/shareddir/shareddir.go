@@ -25,7 +25,7 @@ import (
 const (
 	// ForAll is the mode of a file that containers of other users read.
 	ForAll fs.FileMode = 0o644
-	// SmallFile, in bytes, is far above the size of the files that containers of a pod write for each other.
+	// SmallFile is a size in bytes that is far above those of the files that containers of a pod write for each other.
 	SmallFile = 1 << 20
 	// PartExtension ends the name of a file that Replace has not renamed yet.
 	PartExtension = ".part"

@@ -4,7 +4,7 @@ import "math"
 
 // LoadPoint is one level of load and its result.
 type LoadPoint struct {
-	Users            float64 // concurrent
+	Users            float64 // concurrent users
 	Throughput       float64 // in any unit
 	MeanMicroseconds float64 // 0 = not known
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/api/bench"
-
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"

@@ -109,7 +109,7 @@ func (s *Source) Sample(ctx context.Context) (storage.Snapshot, error) {
 	return question.Answer(batch), nil
 }
 
-// performance returns the seconds since since of a file system, or of all file systems without a name. If
+// performance returns the seconds after the time since of a file system, or of all file systems without a name. If
 // since is zero, it returns only the newest second.
 func (s *Source) performance(ctx context.Context, fileSystem string, since time.Time) ([]performance, error) {
 	path, q := "/arrays/performance", url.Values{"protocol": {"NFS"}}

@@ -161,7 +161,7 @@ func (s *Source) newestVersion(ctx context.Context) (string, error) {
 	return "2." + strconv.Itoa(newest), nil
 }
 
-// Close ends the session, because the array has few. The source stays usable.
+// Close ends the session, because the array allows few sessions. The source stays usable.
 func (s *Source) Close() error {
 	defer s.client.Close()
 	token, version := s.session.state()

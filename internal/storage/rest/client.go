@@ -168,13 +168,13 @@ func WithoutRenewal(ctx context.Context) context.Context {
 	return context.WithValue(ctx, renewing{}, true)
 }
 
-// Get reads path, which begins with a slash below the base URL, into into (nil = ignore the body) and returns
-// the header of the answer.
+// Get reads path, which begins with a slash below the base URL, decodes it into the value into (nil = ignore the
+// body), and returns the header of the answer.
 func (c *Client) Get(ctx context.Context, path string, q url.Values, into any) (http.Header, error) {
 	return c.Do(ctx, http.MethodGet, path, q, nil, into)
 }
 
-// Do sends body as JSON (nil = no body) and reads an answer of any 2xx status into into: unchanged into a
+// Do sends body as JSON (nil = no body) and reads an answer of any 2xx status to the value into: unchanged into a
 // *[]byte, as JSON into any other type. If into has a method Lacks that names a field, Do returns a
 // *StatusError, because an error may come with any status; the error is permanent if the host gives no
 // reason. An error names method, host and path, and is or wraps a *StatusError if there was an answer;
