@@ -67,7 +67,7 @@ func TestTheAPIHasEachMetric(t *testing.T) {
 	if len(fields) > 0 {
 		t.Errorf("status.summary has no %v", slices.Sorted(maps.Keys(fields)))
 	}
-	types, err := repository.Path("api/v1alpha1/suite_compare_types.go")
+	types, err := repository.Path("api/bench/metric.go")
 	if err != nil {
 		t.Fatal(err)
 	}
