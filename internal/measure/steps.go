@@ -11,7 +11,7 @@ import (
 
 func (s Summary) isWarmup() bool { return s.Step != nil && s.Step.Warmup }
 
-// IsOf reports whether the repetition is of a kind of step.
+// IsOf reports whether the step of the repetition has this kind.
 func (s Summary) IsOf(kind string) bool { return s.Step != nil && s.Step.Kind == kind }
 
 // medianOf returns the representative repetition: the median by throughput, or by IOPS for

@@ -212,7 +212,7 @@ func (c *Client) Close() error {
 		open := slices.Clone(c.streams)
 		c.streamsMu.Unlock()
 		for _, s := range open {
-			_ = s.Close() // errors on closing a socket are of no use
+			_ = s.Close() // nobody can act on an error of closing a socket
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), farewellTimeout)
 		defer cancel()

@@ -543,7 +543,7 @@ func (l *layoutsV4) mayReach(ip netip.Addr) error {
 	return nil
 }
 
-// from reports whether the local address of the channel, and thus the remote one, is of a kind.
+// from reports whether is holds for the local address of the channel, which has the same family as the remote one.
 func (ch *channel) from(is func(netip.Addr) bool) bool {
 	local := ch.local.Load()
 	if local == nil {

@@ -84,13 +84,8 @@ func ReadSuiteRun(r io.Reader) (SuiteRun, error) {
 	return readPacked[SuiteRun](r, &Budget{MaxSuiteRunBytes, maxSuiteRunElements}, "suite run", SuiteRunVersion)
 }
 
-// ReadStoredSuiteRun reads the record of a suite's run from a ConfigMap. Its bounds are tighter than those of
-// ReadSuiteRun, because anybody who may write a ConfigMap may have written the record.
-func ReadStoredSuiteRun(r io.Reader) (SuiteRun, error) {
-	return ReadSuiteRunWithin(r, &Budget{MaxStoredRunBytes, maxSuiteRunElements})
-}
-
-// ReadSuiteRunWithin reads the record of a suite's run like ReadSuiteRun, within the budget left.
+// ReadSuiteRunWithin reads the record of a suite's run from a ConfigMap, within the budget left. The budget is tighter
+// than that of ReadSuiteRun, because anybody who may write a ConfigMap may have written the record.
 func ReadSuiteRunWithin(r io.Reader, left *Budget) (SuiteRun, error) {
 	return readPacked[SuiteRun](r, left, "suite run", SuiteRunVersion)
 }

@@ -71,7 +71,7 @@ func readers() map[string]reader {
 		"result":         {failure(ReadResult), ResultVersion, MaxResultBytes},
 		"load":           {failure(ReadLoad), "", MaxResultBytes},
 		"suite run":      {failure(ReadSuiteRun), SuiteRunVersion, MaxSuiteRunBytes},
-		"stored record":  {failure(ReadStoredSuiteRun), SuiteRunVersion, MaxStoredRunBytes},
+		"stored record":  {failure(readStored), SuiteRunVersion, MaxStoredRunBytes},
 		"points":         {failure(ReadSuitePoints), SuitePointsVersion, MaxSuitePointsBytes},
 		"survey":         {failure(ReadSurvey), SurveyVersion, MaxSurveyBytes},
 		"survey request": {failure(ReadSurveyRequest), SurveyVersion, MaxSurveyBytes},
@@ -242,7 +242,7 @@ func TestAFileOfTooManyElementsIsNotDecoded(t *testing.T) {
 		"result":         {failure(ReadResult), ResultVersion, `"clients":[`, 4_000_000},
 		"load":           {failure(ReadLoad), "", `"samples":[`, 4_000_000},
 		"suite run":      {failure(ReadSuiteRun), SuiteRunVersion, `"results":[`, 5_000_000},
-		"stored record":  {failure(ReadStoredSuiteRun), SuiteRunVersion, `"results":[`, 5_000_000},
+		"stored record":  {failure(readStored), SuiteRunVersion, `"results":[`, 5_000_000},
 		"points":         {failure(ReadSuitePoints), SuitePointsVersion, `"points":[`, 300_000},
 		"survey":         {failure(ReadSurvey), SurveyVersion, `"clients":[`, 20_000},
 		"survey request": {failure(ReadSurveyRequest), SurveyVersion, `"source":{"nodes":[`, 20_000},
@@ -266,10 +266,15 @@ func TestAFileOfTooManyElementsIsNotDecoded(t *testing.T) {
 		t.Fatal(err)
 	}
 	memory.Bound(t, 8*MaxStoredRunBytes, func() {
-		if _, err := ReadStoredSuiteRun(&packed); err == nil || !strings.Contains(err.Error(), "larger than") {
+		if _, err := readStored(&packed); err == nil || !strings.Contains(err.Error(), "larger than") {
 			t.Errorf("a stored record that unpacks to more than %d bytes: %v", MaxStoredRunBytes, err)
 		}
 	})
+}
+
+// readStored reads a record alone, with the budget of one.
+func readStored(r io.Reader) (SuiteRun, error) {
+	return ReadSuiteRunWithin(r, &Budget{MaxStoredRunBytes, maxSuiteRunElements})
 }
 
 // failure is a reader of which only the error matters.

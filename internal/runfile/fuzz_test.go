@@ -114,7 +114,7 @@ func FuzzReadSuiteRun(f *testing.F) {
 				}
 			}
 		})
-		memory.Bound(t, mostOf(t, data, MaxStoredRunBytes), func() { _, _ = ReadStoredSuiteRun(bytes.NewReader(data)) })
+		memory.Bound(t, mostOf(t, data, MaxStoredRunBytes), func() { _, _ = readStored(bytes.NewReader(data)) })
 		memory.Bound(t, mostOf(t, data, MaxSuitePointsBytes), func() { _, _ = ReadSuitePoints(bytes.NewReader(data)) })
 	})
 }

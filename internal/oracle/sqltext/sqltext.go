@@ -114,7 +114,7 @@ func ReleaseOf(version string) (Release, error) {
 	return found, nil
 }
 
-// The kinds of values that Render takes. A plain string is an Identifier.
+// The types of values that Render takes. A plain string is an Identifier.
 type (
 	// Identifier is the unquoted name of a schema object or a user, of at most
 	// 128 bytes: a letter, then letters, digits, _, $ and #.
@@ -132,8 +132,8 @@ type (
 )
 
 // Render fills the places {{.Key}} of a text. Every place must have a value,
-// and every value a place. Values are of the kinds above, or whole numbers.
-// Render refuses a value that does not match the grammar of its kind, so that
+// and every value a place. A value has one of the types above, or is a whole number.
+// Render refuses a value that does not match the grammar of its type, so that
 // no value can be more than one word of SQL. Like Text it panics on an unknown
 // name.
 func Render(name string, values map[string]any) (string, error) {

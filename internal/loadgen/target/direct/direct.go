@@ -292,7 +292,7 @@ func (t *Target) Directory(ctx context.Context, name string, create bool) (targe
 	return &directory{t: t, fh: fh}, nil
 }
 
-// expect returns an error unless fh is of the given kind: somebody may have replaced an entry with our name.
+// expect returns an error if fh is not a file of type kind, because others may replace an entry that has our name.
 func (t *Target) expect(ctx context.Context, fh nfs.FileHandle, name string, kind nfs.FileType, text string) error {
 	attr, err := t.client.Getattr(ctx, fh)
 	if err != nil {
