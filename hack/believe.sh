@@ -20,11 +20,11 @@
 #   --out FOLDER   where runs.jsonl, the results and table.md go (default bin/believe)
 #   --judge-again  judge the results that are there again, for checks that have changed
 #   --table-of FILE  make the table of such a runs.jsonl again
-#   --no-record    leave the records and docs/findings.md as they are
+#   --no-record    leave the records and docs/accuracy.md as they are
 #
 # It takes more than an hour on two cores and says so at the start; --only, --aa and --trials make
 # it shorter. When all injections were made, the tables go into test/lab/records/believe.md, all
-# runs into believe.jsonl beside it, and the rates into docs/findings.md. Interrupting keeps what
+# runs into believe.jsonl beside it, and the rates into docs/accuracy.md. Interrupting keeps what
 # was measured. Needs root, and installs the
 # Debian packages that are missing. What cannot run here is named and left out, and the docs
 # stay as they are. The machine should do nothing else.

@@ -2,8 +2,7 @@
 # Regenerate everything that is generated, with the tools that hack/tools pins:
 # deep copies, the CRD, the operator's role, the API reference, the chart's
 # copies of these and its README, Argo CD's ConfigMap with our health checks and
-# actions, the JSON Schemas of docs/schema, the codes in docs/findings.md that make a run
-# Suspect, and the table of wrong data in docs/faults.md.
+# actions, the JSON Schemas of docs/schema, docs/findings.md, and the table of wrong data in docs/faults.md.
 #
 # usage: hack/generate.sh
 #
@@ -64,5 +63,5 @@ argocd=config/gitops/argocd
 } >"$argocd/argocd-cm.yaml"
 
 go test ./internal/runfile -run 'Schema|Example' -count=1 -update >/dev/null
-go test ./internal/judge -run TheDocsSay -count=1 -update >/dev/null
+go test ./internal/judge -run TestTheDocsHave -count=1 -update >/dev/null
 go test ./internal/loadgen -run IsWrongAboutItsData -count=1 -update >/dev/null

@@ -10,7 +10,7 @@
 // Package measure computes the facts. A check is a function from facts to findings, in the file of its subject;
 // checks.go has the list of all checks, and findings.go the table of all codes.
 //
-// The thresholds of findings are constants in thresholds.go, and docs/findings.md documents them. Package measure has
+// The thresholds of findings are constants in thresholds.go, and docs/findings.md is generated with their values. Package measure has
 // those that decide whether something counts.
 package judge
 
@@ -60,7 +60,7 @@ type Judgement struct {
 	// Engine is the engine that made the load: EngineNative or EngineOracle.
 	Engine string `json:"engine"`
 	// Summary is the median repetition by throughput: its numbers were measured together. Nil if no repetition has a
-	// number. If the load has steps, docs/findings.md says which step it comes from.
+	// number. If the load has steps, docs/method.md says which step it comes from.
 	Summary *measure.Summary `json:"summary,omitempty"`
 	// Repetitions are the repetitions whose median is Summary: those of its step, if the load has several.
 	Repetitions []measure.Summary `json:"repetitions,omitempty"`

@@ -1,6 +1,6 @@
 package judge
 
-// The thresholds of all findings. docs/findings.md gives the reason for each.
+// The thresholds of the findings. docs/findings.md is generated with their values, from findings.md.tmpl.
 // Shares are permille unless the name says otherwise.
 const (
 	wireGood      = 850  // 100 MB/s of the 117.6 MB/s of GbE: the least that a hasty setup reaches

@@ -9,7 +9,7 @@ import (
 )
 
 // Interval contains a value with 95 % confidence, from one repetition. It does not cover differences between runs.
-// docs/findings.md has the coverage.
+// docs/method.md has the coverage.
 type Interval struct {
 	Low  int64 `json:"low"`
 	High int64 `json:"high"`

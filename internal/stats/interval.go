@@ -6,7 +6,7 @@ import (
 	moremath "github.com/aclements/go-moremath/stats"
 )
 
-// Parameters of MeanInterval and RatioInterval. Their coverage is documented in docs/findings.md and tested.
+// Parameters of MeanInterval and RatioInterval. Their coverage is documented in docs/method.md and tested.
 const (
 	intervalConfidence = 0.95
 	intervalBatches    = 32   // maximum number of batch means of a series

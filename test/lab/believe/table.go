@@ -17,7 +17,7 @@ import (
 	"github.com/nfsbench/nfsbench/test/lab/bench/score"
 )
 
-// The lines of docs/findings.md around the rates.
+// The lines of docs/accuracy.md around the rates.
 const (
 	beginMarker = "<!-- believe:begin (written by make believe) -->"
 	endMarker   = "<!-- believe:end -->"
@@ -25,7 +25,7 @@ const (
 
 // The files that a complete run writes, below the top of the repository.
 const (
-	pageFile  = "docs/findings.md"            // gets the rates
+	pageFile  = "docs/accuracy.md"            // gets the rates
 	tableFile = "test/lab/records/believe.md" // all tables
 	runsFile  = "test/lab/records/believe.jsonl"
 )
