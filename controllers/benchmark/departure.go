@@ -183,15 +183,7 @@ func (s *scope) leave(what string) (next, error) {
 }
 
 func (s *scope) filesLeft() string {
-	directory := ""
-	switch w := s.b.Spec.Workload; {
-	case w.Raw != nil:
-		directory = w.Raw.Directory
-	case w.Calibrate != nil:
-		directory = w.Calibrate.NativeFiles.Directory
-	case w.SLOB != nil:
-		directory = w.SLOB.NativeFiles.Directory
-	}
+	directory := runfile.Plan{Workload: s.b.Spec.Workload}.Files().Directory
 	return fmt.Sprintf("files in directory %q of %s could not be removed: remove them by hand", directory, exportsOf(s.b))
 }
 

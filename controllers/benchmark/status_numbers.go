@@ -275,27 +275,12 @@ func throughput(all []runfile.Progress) int64 {
 	return sum / 1e6
 }
 
-// levelOf returns the number of a repetition in the spec, and a description of the level of load within it. A client
-// numbers its repetitions over all levels.
+// levelOf returns the repetition and the level of Plan.Level; a run without a plan or a repetition has none.
 func levelOf(p *runfile.Plan, index int32) (repetition int32, words string) {
 	if p == nil || index < 1 {
 		return max(index, 0), ""
 	}
-	switch w := p.Workload; {
-	case w.Capacity() != nil: // the search chooses its own levels
-		return 0, fmt.Sprintf(", level %d", index)
-	case w.SLOB != nil && len(w.SLOB.Ramp()) > 1:
-		n := int32(len(w.SLOB.Ramp())) //nolint:gosec // 32 at most
-		return (index-1)/n + 1, " with " + human.Count(w.SLOB.Ramp()[(index-1)%n], "user")
-	case w.Calibrate != nil && p.Database == nil: // the calibration chooses its own levels
-		return 0, fmt.Sprintf(", level %d", index)
-	case w.Calibrate != nil && index <= bench.OrZero(w.Calibrate.WarmupRuns):
-		return 0, ", warm-up run"
-	case w.Calibrate != nil:
-		return index - bench.OrZero(w.Calibrate.WarmupRuns), ""
-	default:
-		return index, ""
-	}
+	return p.Level(index)
 }
 
 func progressMessage(p *runfile.Plan, all []runfile.Progress) string {

@@ -23,7 +23,7 @@ func writingPlans() map[string]runfile.Plan {
 		if strings.HasSuffix(string(pattern), "Mixed") {
 			p.Workload.Raw.ReadPercent = new(int32(50))
 		}
-		if !writes(p.Workload) {
+		if !p.Files().Writes {
 			continue
 		}
 		plans[string(pattern)] = p

@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
@@ -31,17 +32,16 @@ type need struct {
 // needOf returns the memory that the load of a plan needs.
 func needOf(p *runfile.Plan) need {
 	files := filesetOf(p, 0)
-	n := need{state: files.StateBytes(), reading: fileset.ReadingBytes(files.BlockSizeBytes)}
+	n := need{
+		state: files.StateBytes(), reading: fileset.ReadingBytes(files.BlockSizeBytes), path: strings.TrimSuffix(p.Files().Field, ".nativeFiles"),
+	}
 	var streams int
 	if raw := p.Workload.Raw; raw != nil {
-		n.path, streams = "workload.raw", int(raw.Jobs)
+		streams = int(raw.Jobs)
 		n.buffers = int64(raw.Jobs) * int64(raw.Depth) * raw.BlockBytes()
 	} else {
 		u := newUsers(p)
-		n.path, streams = "workload.slob", u.streams()
-		if p.Workload.Calibrate != nil {
-			n.path = "workload.calibrate"
-		}
+		streams = u.streams()
 		n.buffers = int64(u.wide)*u.large + int64(u.most-u.wide)*u.small
 	}
 	if p.Engine.Client == bench.ClientDirectNFS {

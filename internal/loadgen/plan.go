@@ -31,23 +31,13 @@ func CheckPlan(p *runfile.Plan) error {
 			return err
 		}
 	}
-	w, path := p.Workload, "workload.raw"
-	if w.Calibrate != nil {
-		path = "workload.calibrate.nativeFiles"
-		if p.Clients > 1 {
-			return fmt.Errorf("clients: is %d, but a calibration is made by one client, which finds the level of load; write "+
-				"1", p.Clients)
-		}
-	}
-	if w.SLOB != nil {
-		path = "workload.slob.nativeFiles"
-	}
 	if err := needOf(p).check(mostMemoryBytes, "the most that this program allows"); err != nil {
 		return err
 	}
-	if name := p.Files().Directory; name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00\n") ||
+	f := p.Files()
+	if name := f.Directory; name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00\n") ||
 		len(name) > 255 {
-		return fmt.Errorf("%s.directory %q is not a plain directory name; use one without a slash, such as %q", path,
+		return fmt.Errorf("%s.directory %q is not a plain directory name; use one without a slash, such as %q", f.Field,
 			name, "nfsbench")
 	}
 	return nil
@@ -69,21 +59,12 @@ func OpenTarget(ctx context.Context, e runfile.Engine, now func() time.Time,
 	}
 }
 
-// writes reports whether a load writes.
-func writes(w bench.Workload) bool {
-	if w.Raw != nil {
-		return w.Raw.Pattern != bench.PatternRead && w.Raw.Pattern != bench.PatternRandomRead
-	}
-	return w.SLOB != nil && w.SLOB.UpdatePercent > 0
-}
-
 // filesetOf returns the files that a client of a plan needs.
 func filesetOf(p *runfile.Plan, client int32) fileset.Spec {
 	f := p.Files()
 	return fileset.Spec{
 		Run: p.Run, Directory: f.Directory, Client: client, Jobs: f.Count,
-		Copy:   p.Workload.Raw != nil && p.Workload.Raw.Pattern == bench.PatternCopy,
-		Writes: writes(p.Workload), Verify: f.Verify,
+		Copy: f.Copy, Writes: f.Writes, Verify: f.Verify,
 		FileSizeBytes: f.SizeBytes, BlockSizeBytes: f.BlockSizeBytes,
 		Seed: p.Seed, OverwriteExisting: f.OverwriteExisting,
 	}

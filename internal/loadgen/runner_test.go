@@ -369,7 +369,7 @@ func TestAFileWithFewBlocksIsWrittenByAsManyWriters(t *testing.T) {
 		if pattern == bench.PatternMixed || pattern == bench.PatternRandomMixed {
 			raw.ReadPercent = new(int32(1))
 		}
-		if !writes(plan.Workload) {
+		if !plan.Files().Writes {
 			continue
 		}
 		for _, blocks := range []int64{1, writers - 1, 2*writers - 1} {

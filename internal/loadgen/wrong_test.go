@@ -251,7 +251,7 @@ func TestACleanServerIsNeverAccusedAndSeesNoWriteTwice(t *testing.T) {
 			s := &wrongServer{until: 2000}
 			plan := wrongPlan(pattern)
 			plan.Workload.Raw.FileSize = *bench.Bytes(32 * faulty.WrongBlock)
-			if !writes(plan.Workload) {
+			if !plan.Files().Writes {
 				s.read = func(*wrongServer, place, []byte) bool { return false }
 			}
 			load := s.run(t, plan)

@@ -12,7 +12,7 @@ import (
 func Of(r runfile.Result) *Facts {
 	c := &Facts{
 		result: r, Plan: r.Plan, Simulated: r.Simulated, Survey: bench.OrZero(r.Plan.Survey), Declared: declaredPaths(r.Plan),
-		Block: blockBytes(r.Plan), Bounds: searchBounds(r.Plan), timelines: map[int32]*timeline{},
+		Block: r.Plan.Files().LoadBytes, Bounds: searchBounds(r.Plan), timelines: map[int32]*timeline{},
 	}
 	c.Volume = bench.OrZero(c.Survey.Volume)
 	indexes := map[int32]bool{} // of the repetitions of any client

@@ -127,20 +127,6 @@ func (c *Facts) headlines() []RepetitionFacts {
 	return c.RoundsOf(runfile.StepUsers, most)
 }
 
-// blockBytes returns the size of one I/O of the load; for a calibration the size of the large reads, because only
-// they can fill a wire. 0 = unknown.
-func blockBytes(p runfile.Plan) int64 {
-	w, f := p.Workload, p.Files()
-	switch {
-	case w == (bench.Workload{}):
-		return 0
-	case w.Calibrate != nil, w.SLOB != nil && w.SLOB.Access == bench.SLOBFullTableScan:
-		return f.LargeReadBytes
-	default:
-		return f.BlockSizeBytes
-	}
-}
-
 // Outstanding returns the number of I/Os that the load keeps outstanding, and
 // the settings that increase it.
 func (c *Facts) Outstanding() (ios int64, raise string) {
@@ -161,10 +147,6 @@ func (c *Facts) Outstanding() (ios int64, raise string) {
 
 // WorkingSet returns the number of bytes that the load can read; 0 = unknown.
 func (c *Facts) WorkingSet() int64 {
-	p := c.Plan
-	if w := p.Workload.SLOB; w != nil && p.Database != nil {
-		return w.TableBytes() * int64(w.Schemas)
-	}
-	f := p.Files()
-	return f.SizeBytes * int64(f.Count) * int64(max(len(c.result.Clients), 1))
+	f := c.Plan.Files()
+	return f.SizeBytes * int64(f.Count+f.Schemas) * int64(max(len(c.result.Clients), 1))
 }

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -42,14 +41,14 @@ func timeout(b *v1alpha1.NFSBenchmark, p runfile.Plan) int32 {
 
 // fillSeconds returns the time to write the data that the load reads.
 func fillSeconds(p runfile.Plan) int64 {
-	w, f := p.Workload, p.Files()
+	f := p.Files()
 	each, count, rate := float64(f.SizeBytes), float64(f.Count), float64(slowFillBytesPerSec)
 	switch {
-	case w.Raw != nil && w.Raw.Pattern == bench.PatternCopy:
+	case f.Copy:
 		count *= 2
 	// An existing database already has the tables of a kit.
-	case w.SLOB != nil && p.Database != nil && (w.SLOB.Kit == nil || p.Database.Kind == runfile.DatabaseContainer):
-		each, count, rate = float64(w.SLOB.TableBytes()), float64(w.SLOB.Schemas), slowLoadBytesPerSec
+	case f.Schemas > 0 && (p.Workload.SLOB.Kit == nil || p.Database.Kind == runfile.DatabaseContainer):
+		count, rate = float64(f.Schemas), slowLoadBytesPerSec
 	}
 	// Use floating point: the total may not fit in 64 bits.
 	return int64(min(each/rate*count*float64(p.Clients), daySeconds))

@@ -3,6 +3,8 @@ package runfile
 import (
 	"slices"
 	"time"
+
+	"github.com/nfsbench/nfsbench/api/bench"
 )
 
 // SuiteRunVersion is the version that every record of a suite's run names.
@@ -134,3 +136,10 @@ func (r SuiteRun) Axes() (order []string, values map[string][]string) {
 	}
 	return order, values
 }
+
+// Defaults of a comparison, as in the CRD of suites.
+const (
+	DefaultAlpha         = 0.05 // accepted rate of false alarms
+	DefaultMinimumEffect = 0.02 // as a share: 2 %
+	DefaultCorrection    = bench.Holm
+)

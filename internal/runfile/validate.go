@@ -39,7 +39,8 @@ func (p *Plan) Validate() error {
 	c.between("clients", int64(p.Clients), 1, 1024)
 	c.within("engine", &p.Engine)
 	c.engine(p.Engine, p.Database)
-	c.workload(p)
+	c.within("workload", &p.Workload)
+	c.workload(*p)
 	c.schedule(p)
 	c.within("collect", &p.Collect)
 	c.collect(p.Collect)
@@ -164,27 +165,6 @@ func (c *checker) channels(e Engine) {
 	if len(c.problems) == 0 {
 		_, err := e.Oranfstab()
 		c.check(err == nil, "engine", "%v", err)
-	}
-}
-
-func (c *checker) raw(r bench.RawWorkload) {
-	const at = "workload.raw"
-	c.blockSize(at+".blockSize", r.BlockBytes())
-	c.files(at+".fileSize", r.FileSize.Value(), r.BlockBytes())
-	most := maxInFlightBytes / max(r.BlockBytes(), 1)
-	c.check(int64(r.Jobs)*int64(r.Depth) <= most, at+".depth",
-		"jobs x depth are %d buffers of blockSize, more than %d bytes; write at most %d of them",
-		int64(r.Jobs)*int64(r.Depth), int64(maxInFlightBytes), most)
-	mixed := r.Pattern == bench.PatternMixed || r.Pattern == bench.PatternRandomMixed
-	c.check(mixed == (r.ReadPercent != nil), at+".readPercent",
-		"is the share of reads of %s and %s: give it with them, and with no other pattern", bench.PatternMixed,
-		bench.PatternRandomMixed)
-	if r.Capacity != nil {
-		c.capacity(at+".capacity", r.Capacity)
-		c.check(r.OperationsPerSecond == nil, at+".operationsPerSecond",
-			"is set, but capacity chooses the rates itself; remove one of them")
-		c.check(r.Pattern != bench.PatternCopy, at+".pattern", "is %s, which has no rate of its own; use %s with capacity",
-			r.Pattern, bench.PatternMixed)
 	}
 }
 

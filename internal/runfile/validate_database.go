@@ -11,95 +11,6 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 )
 
-const minTableBytes = 1 << 20
-
-func (c *checker) workload(p *Plan) {
-	c.within("workload", &p.Workload)
-	w, given := p.Workload, 0
-	for _, has := range []bool{w.Raw != nil, w.Calibrate != nil, w.SLOB != nil} {
-		if has {
-			given++
-		}
-	}
-	c.check(given == 1, "workload", "holds %d loads; give exactly one of raw, calibrate and slob", given)
-	if w.Raw != nil {
-		c.raw(*w.Raw)
-		c.check(p.Database == nil, "database",
-			"is set, but workload.raw is a load without a database; remove it, or give calibrate or slob")
-	}
-	if w.SLOB != nil {
-		c.slob(*w.SLOB, p.Database)
-	}
-	if p.Database != nil || w.Raw != nil {
-		return
-	}
-	f := p.Files()
-	c.blockSize("blockBytes", f.BlockSizeBytes)
-	c.between("blockBytes", f.BlockSizeBytes, 2048, 32768)
-	c.blockSize("largeReadBytes", f.LargeReadBytes)
-	c.check(f.LargeReadBytes >= f.BlockSizeBytes, "largeReadBytes", "is %d, less than one block; write at least %d",
-		f.LargeReadBytes, f.BlockSizeBytes)
-	switch {
-	case w.Calibrate != nil:
-		c.files("workload.calibrate.nativeFiles.size", f.SizeBytes, f.LargeReadBytes)
-	case w.SLOB != nil && w.SLOB.Access == bench.SLOBFullTableScan:
-		c.files("workload.slob.scanTableSize", f.SizeBytes, f.LargeReadBytes)
-	case w.SLOB != nil:
-		c.files("workload.slob.scale", f.SizeBytes, f.BlockSizeBytes)
-	}
-}
-
-func (c *checker) slob(w bench.SLOBWorkload, db *Database) {
-	const at = "workload.slob"
-	if w.Access == bench.SLOBFullTableScan { // the second table is not used
-		size := w.ScanTableSize.Value()
-		c.check(size >= minTableBytes, at+".scanTableSize", "is %d; write at least %d", size, minTableBytes)
-	} else {
-		size := w.Scale.Value()
-		c.check(size >= minTableBytes, at+".scale", "is %d; write at least %d", size, minTableBytes)
-		blocks := size / (8 << 10) // the block size of most databases
-		c.check(size < minTableBytes || int64(w.WorkUnit) <= blocks, at+".workUnit",
-			"is %d, more than the %d blocks of a schema; lower it, or raise scale", w.WorkUnit, blocks)
-	}
-	c.check(w.UpdatePercent <= 50 || w.UpdatePercent == 100, at+".updatePercent", "is %d; write 0 to 50, or 100",
-		w.UpdatePercent)
-	c.check(w.Access != bench.SLOBFullTableScan || w.UpdatePercent == 0, at+".updatePercent",
-		"is %d, but %s only reads; write 0, or set access to %s", w.UpdatePercent,
-		bench.SLOBFullTableScan, bench.SLOBRandomRead)
-	if t := w.Think; t != nil {
-		c.check(t.MaximumMilliseconds >= t.MinimumMilliseconds, at+".think.maximumMilliseconds",
-			"is %d, less than minimumMilliseconds; swap them", t.MaximumMilliseconds)
-	}
-	if w.Capacity != nil {
-		c.capacity(at+".capacity", w.Capacity)
-		c.check(len(w.Ramp()) == 1, at+".users",
-			"has %d steps, but capacity raises the rate and not the users; write one number of sessions, such as [64]",
-			len(w.Users))
-		c.check(w.Think == nil, at+".think", "is set, but capacity decides when I/O is due; remove one of them")
-		c.check(w.WorkLoop == 0, at+".workLoop", "is set, but the levels of capacity end by time; remove one of them")
-		c.check(w.Kit == nil, at+".kit", "is set, but a kit does not keep a rate; remove it, or remove capacity")
-	}
-	c.slobDatabase(at, w, db)
-}
-
-// slobDatabase checks the parts of a SLOB workload that need a database.
-func (c *checker) slobDatabase(at string, w bench.SLOBWorkload, db *Database) {
-	if db == nil {
-		c.check(w.AWR != bench.Enabled, at+".awr", "is set, but the native engine has no AWR; remove it, or give a database")
-		c.check(w.Kit == nil, at+".kit", "is set, but a kit runs in a database; remove it, or give a database")
-		c.check(w.WorkLoop == 0, at+".workLoop", "is set, but the native engine ends by time; remove it, or give a database")
-		return
-	}
-	c.check(w.Capacity == nil || w.Access != bench.SLOBFullTableScan, at+".access",
-		"is %s, but each of its statements takes seconds, too long for a rate; set access to %s, or remove capacity",
-		bench.SLOBFullTableScan, bench.SLOBRandomRead)
-	if w.Kit != nil {
-		dir, to := w.Kit.Directory, KitDirectory(*w.Kit)
-		c.check(path.IsAbs(to) && !strings.Contains(dir, ".."), at+".kit.directory",
-			"is %q; write the absolute path of the folder with runit.sh, as the loader sees it", dir)
-	}
-}
-
 // The allowed characters of names and values, so that they cannot put anything else into a connection or a
 // statement.
 var (
@@ -118,8 +29,6 @@ func (c *checker) database(d Database, p Plan) {
 	}
 	c.check(d.User == "" || userName.MatchString(d.User), at+".user",
 		"is not a user name of letters, digits, _, $ and #; a password does not belong here")
-	c.check(d.Role != "" || p.Workload.Calibrate == nil, at+".role",
-		"is empty, but CALIBRATE_IO needs SYSDBA; write SYSDBA")
 	c.check(d.DirectNFS == (p.Engine.Client == bench.ClientDirectNFS), at+".directNFS",
 		"is %t, but engine.client is %q; write the same of both", d.DirectNFS, p.Engine.Client)
 	c.parameters(at+".parameters", d.Parameters)

@@ -1,0 +1,166 @@
+package runfile
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
+)
+
+const (
+	minTableBytes = 1 << 20
+	// KitReportSeconds is the time limit of a SLOB kit for its snapshots and its report, in addition
+	// to its RUN_TIME.
+	KitReportSeconds = 120
+	// longestPauseSeconds bounds the pause between the steps of a native ramp, in which queues run empty.
+	longestPauseSeconds = 2
+)
+
+// slobLoad is the load of SLOB in a database, or the same I/O done by the native engine.
+type slobLoad struct{ bench.SLOBWorkload }
+
+func (w slobLoad) words(name string) []string {
+	ramp := w.Ramp()
+	words := []string{name, human.Count(ramp[0], "user")}
+	if len(ramp) > 1 {
+		words[1] = fmt.Sprintf("%d to %d users in %d steps", slices.Min(ramp), slices.Max(ramp), len(ramp))
+	}
+	if w.UpdatePercent > 0 {
+		words = append(words, fmt.Sprintf("%d %% updates", w.UpdatePercent))
+	}
+	if w.Kit != nil {
+		words = append(words, "your own kit")
+	}
+	return words
+}
+
+func (w slobLoad) on(p Plan) []string {
+	f := p.Files()
+	switch {
+	case w.Kit != nil:
+		return p.engineWords("")
+	case p.Database != nil:
+		return p.engineWords(human.Count(f.Schemas, "schema") + " of " + human.Size(f.SizeBytes))
+	default: // one file for the table of each schema
+		return p.engineWords(human.Count(f.Count, "file") + " of " + human.Size(f.SizeBytes))
+	}
+}
+
+func (w slobLoad) files(f *Files, p Plan) {
+	f.SizeBytes, f.LoadBytes, f.Writes = w.TableBytes(), f.BlockSizeBytes, w.UpdatePercent > 0
+	if w.Access == bench.SLOBFullTableScan {
+		f.LoadBytes = f.LargeReadBytes
+	}
+	if p.Database != nil {
+		f.Schemas = w.Schemas
+		return
+	}
+	f.Count = max(w.Schemas, 1)
+	f.native("workload.slob.nativeFiles", w.NativeFiles)
+}
+
+func (w slobLoad) steps(p Plan) Steps {
+	s, n := p.Schedule, len(w.Ramp())
+	switch {
+	case w.Kit != nil: // a kit has no warm-up
+		steps := p.windows(n, int64(s.DurationSeconds)+KitReportSeconds)
+		steps.Exact = false
+		return steps
+	case w.WorkLoop > 0: // nor has fixed work, and it ends earlier
+		steps := p.windows(n, int64(s.DurationSeconds))
+		steps.Exact = false
+		return steps
+	case p.Database != nil:
+		return p.windows(n, s.loaded())
+	default:
+		steps := p.windows(1, int64(n)*s.loaded()+int64(max(n-1, 0))*int64(s.PauseSeconds()))
+		steps.Count *= int64(n)
+		return steps
+	}
+}
+
+// PauseSeconds returns the idle time between the steps of one round of a native ramp.
+func (s Schedule) PauseSeconds() int32 { return min(s.CooldownSeconds, longestPauseSeconds) }
+
+func (w slobLoad) level(_ Plan, index int32) (repetition int32, words string) {
+	ramp := w.Ramp()
+	if len(ramp) == 1 {
+		return index, ""
+	}
+	n := int32(len(ramp)) //nolint:gosec // 32 at most
+	return (index-1)/n + 1, " with " + human.Count(ramp[(index-1)%n], "user")
+}
+
+// KitPath is the mount point, in the loader, of the claim with the user's own SLOB kit.
+const KitPath = "/opt/slob"
+
+// KitDirectory returns the directory of a kit in the loader.
+func KitDirectory(k bench.SLOBKit) string {
+	if k.ClaimName == "" {
+		return path.Clean(k.Directory)
+	}
+	return path.Join(KitPath, k.Directory)
+}
+
+func (w slobLoad) check(c *checker, p Plan) {
+	const at = "workload.slob"
+	if w.Access == bench.SLOBFullTableScan { // the second table is not used
+		size := w.ScanTableSize.Value()
+		c.check(size >= minTableBytes, at+".scanTableSize", "is %d; write at least %d", size, minTableBytes)
+	} else {
+		size := w.Scale.Value()
+		c.check(size >= minTableBytes, at+".scale", "is %d; write at least %d", size, minTableBytes)
+		blocks := size / (8 << 10) // the block size of most databases
+		c.check(size < minTableBytes || int64(w.WorkUnit) <= blocks, at+".workUnit",
+			"is %d, more than the %d blocks of a schema; lower it, or raise scale", w.WorkUnit, blocks)
+	}
+	c.check(w.UpdatePercent <= 50 || w.UpdatePercent == 100, at+".updatePercent", "is %d; write 0 to 50, or 100",
+		w.UpdatePercent)
+	c.check(w.Access != bench.SLOBFullTableScan || w.UpdatePercent == 0, at+".updatePercent",
+		"is %d, but %s only reads; write 0, or set access to %s", w.UpdatePercent,
+		bench.SLOBFullTableScan, bench.SLOBRandomRead)
+	if t := w.Think; t != nil {
+		c.check(t.MaximumMilliseconds >= t.MinimumMilliseconds, at+".think.maximumMilliseconds",
+			"is %d, less than minimumMilliseconds; swap them", t.MaximumMilliseconds)
+	}
+	if w.Capacity != nil {
+		c.capacity(at+".capacity", w.Capacity)
+		c.check(len(w.Ramp()) == 1, at+".users",
+			"has %d steps, but capacity raises the rate and not the users; write one number of sessions, such as [64]",
+			len(w.Users))
+		c.check(w.Think == nil, at+".think", "is set, but capacity decides when I/O is due; remove one of them")
+		c.check(w.WorkLoop == 0, at+".workLoop", "is set, but the levels of capacity end by time; remove one of them")
+		c.check(w.Kit == nil, at+".kit", "is set, but a kit does not keep a rate; remove it, or remove capacity")
+	}
+	if p.Database != nil {
+		w.checkDatabase(c, at)
+	} else {
+		w.checkNative(c, at, p.Files())
+	}
+}
+
+func (w slobLoad) checkDatabase(c *checker, at string) {
+	c.check(w.Capacity == nil || w.Access != bench.SLOBFullTableScan, at+".access",
+		"is %s, but each of its statements takes seconds, too long for a rate; set access to %s, or remove capacity",
+		bench.SLOBFullTableScan, bench.SLOBRandomRead)
+	if w.Kit != nil {
+		dir, to := w.Kit.Directory, KitDirectory(*w.Kit)
+		c.check(path.IsAbs(to) && !strings.Contains(dir, ".."), at+".kit.directory",
+			"is %q; write the absolute path of the folder with runit.sh, as the loader sees it", dir)
+	}
+}
+
+func (w slobLoad) checkNative(c *checker, at string, f Files) {
+	c.check(w.AWR != bench.Enabled, at+".awr", "is set, but the native engine has no AWR; remove it, or give a database")
+	c.check(w.Kit == nil, at+".kit", "is set, but a kit runs in a database; remove it, or give a database")
+	c.check(w.WorkLoop == 0, at+".workLoop", "is set, but the native engine ends by time; remove it, or give a database")
+	c.nativeBlocks(f)
+	if w.Access == bench.SLOBFullTableScan {
+		c.files(at+".scanTableSize", f.SizeBytes, f.LargeReadBytes)
+	} else {
+		c.files(at+".scale", f.SizeBytes, f.BlockSizeBytes)
+	}
+}
