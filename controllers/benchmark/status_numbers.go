@@ -47,7 +47,7 @@ func setNumbers(s *scope) {
 	st.Steps = steps(j.Steps)
 	if j.Summary != nil {
 		fillSummary(st.Summary, j)
-		st.Paths = paths(s.result)
+		st.Paths = paths(s.judgement.Facts)
 		st.StorageNodes = storageNodes(j.Summary.StorageNodes)
 	}
 	setCapacity(st, j.Capacity)
@@ -101,29 +101,14 @@ func known(rate int64) *int64 {
 }
 
 // paths returns the channels of each client over all measured windows, those with the longest outages first.
-func paths(r *runfile.Result) []v1alpha1.PathStatus {
+func paths(f *measure.Facts) []v1alpha1.PathStatus {
 	var out []v1alpha1.PathStatus
-	for _, c := range r.Clients {
-		at := map[int32]int{} // position by channel; layouts open more channels during a run
-		for _, rep := range c.Load.Repetitions {
-			window := rep.End.Sub(rep.Start).Milliseconds() // an outage may begin before the window
-			for _, ch := range rep.Channels {
-				i, known := at[ch.ID]
-				if !known {
-					i = len(out)
-					at[ch.ID] = i
-					out = append(out, v1alpha1.PathStatus{
-						Client: c.Index, Local: pass.ClipTo(ch.Local, 64), Path: pass.ClipTo(ch.Path, 253),
-						Role: roleOf(ch.Role), Node: nodeOf(r.Plan.Survey, ch.Path),
-						ReadBytes: new(int64), WriteBytes: new(int64), DownMilliseconds: new(int64),
-					})
-				}
-				p := &out[i]
-				*p.ReadBytes += ch.BytesRead
-				*p.WriteBytes += ch.BytesWritten
-				*p.DownMilliseconds += min(ch.DownMilliseconds, window)
-			}
-		}
+	for _, ch := range f.ChannelTotals() {
+		out = append(out, v1alpha1.PathStatus{
+			Client: ch.Client, Local: pass.ClipTo(ch.Local, 64), Path: pass.ClipTo(ch.Path, 253),
+			Role: roleOf(ch.Role), Node: nodeOf(&f.Survey, ch.Path),
+			ReadBytes: &ch.ReadBytes, WriteBytes: &ch.WriteBytes, DownMilliseconds: &ch.DownMilliseconds,
+		})
 	}
 	// The outages come first, because the end may be cut off.
 	slices.SortStableFunc(out, func(a, b v1alpha1.PathStatus) int {

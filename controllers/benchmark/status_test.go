@@ -143,6 +143,7 @@ func TestTheStatusSaysOnWhichNodeAPathEnds(t *testing.T) {
 	t.Parallel()
 	s := finishedScope(t, gen.Export("/vol/oradata", "10.9.1.1", "10.9.2.1"))
 	s.result.Plan.Survey = &runfile.Survey{LIFs: []runfile.LIF{{Address: "10.9.2.1", Node: "node-b"}}}
+	s.judgement = new(judge.Judge(*s.result))
 	setStatus(s, nil)
 	for _, p := range s.b.Status.Paths {
 		if want := map[string]string{"10.9.2.1": "node-b"}[p.Path]; p.Node != want {

@@ -23,11 +23,11 @@ func (d *Destination) WriteReport(cmd *cobra.Command, in Recorded, g *compare.Ta
 		j := judge.Judge(in.Result)
 		switch d.Format {
 		case FormatHTML:
-			return report.BenchmarkPage(w, in.Result, j, page)
+			return report.BenchmarkPage(w, j, page)
 		case FormatJSON:
 			return WriteJSON(w, j)
 		default:
-			return report.Text(below(w), in.Result, j, textOptions(w))
+			return report.Text(below(w), j, textOptions(w))
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -30,8 +31,11 @@ func Groups() []string {
 const maxNamedConditions = 4
 
 // conditionWarnings warns of the conditions in which two results differ. Groups in vary do not count. Without vary
-// one group may differ, because a comparison varies something.
-func conditionWarnings(a, b runfile.Result, vary []string) []string {
+// one group may differ, because a comparison varies something. Without facts, the conditions are unknown.
+func conditionWarnings(a, b *measure.Facts, vary []string) []string {
+	if a == nil || b == nil {
+		return nil
+	}
 	differ := map[string][]string{}
 	for _, d := range Differences(a, b) {
 		if !slices.Contains(vary, d.Group) {
@@ -63,7 +67,7 @@ func conditionWarnings(a, b runfile.Result, vary []string) []string {
 type Difference struct{ Group, Field, A, B string }
 
 // Differences returns all differences, by group and field. The number of repetitions is no condition.
-func Differences(a, b runfile.Result) []Difference {
+func Differences(a, b *measure.Facts) []Difference {
 	var all []Difference
 	of, other := conditionsOf(a), conditionsOf(b)
 	for _, group := range Groups() {
@@ -95,22 +99,22 @@ func shown(v string) string {
 }
 
 // conditionsOf returns the fields of a result by group, as text.
-func conditionsOf(r runfile.Result) map[string]map[string]string {
-	p := r.Plan
+func conditionsOf(f *measure.Facts) map[string]map[string]string {
+	p := f.Plan
 	p.Schedule.Repetitions = 0
 	protocol := p.Engine
 	// The label of a server is the name of the benchmark, which is no condition.
 	protocol.Server, protocol.Export, protocol.Channels = "", "", nil
 	machines := map[string]string{"clients": fmt.Sprint(p.Clients)}
 	program := map[string]string{}
-	for _, c := range r.Clients {
+	for _, c := range f.Clients {
 		prefix := fmt.Sprintf("client %d ", c.Index)
 		machines[prefix+"node"], machines[prefix+"kernel"] = c.Host.Node, c.Host.Kernel
 		machines[prefix+"cpus"] = fmt.Sprint(c.Host.CPUs)
 		program[prefix+"version"] = c.Host.Version
 	}
 	groups := map[string]map[string]string{
-		groupProtocol: fieldsOf(protocol), groupStorage: storageOf(r), groupWorkload: fieldsOf(p.Workload),
+		groupProtocol: fieldsOf(protocol), groupStorage: storageOf(f), groupWorkload: fieldsOf(p.Workload),
 		groupSchedule: fieldsOf(p.Schedule),
 		groupClients:  machines, groupDatabase: fieldsOf(p.Database), groupProgram: program,
 	}
@@ -125,21 +129,21 @@ func conditionsOf(r runfile.Result) map[string]map[string]string {
 
 // storageOf returns the known location of the data. The export of a kernel mount comes from the mount's source, the
 // export of Direct NFS from the plan.
-func storageOf(r runfile.Result) map[string]string {
+func storageOf(f *measure.Facts) map[string]string {
 	storage := map[string]string{}
 	add := func(field, value string) {
 		if value != "" {
 			storage[field] = value
 		}
 	}
-	add("export", r.Plan.Engine.Export)
-	for _, c := range r.Clients {
-		if m := c.Load.Mount; m != nil && r.Plan.Engine.Export == "" {
+	add("export", f.Plan.Engine.Export)
+	for _, c := range f.Clients {
+		if m := c.Mount; m != nil && f.Plan.Engine.Export == "" {
 			_, export, _ := strings.Cut(m.Source, ":/")
 			add("export", "/"+export)
 		}
 	}
-	if s := r.Plan.Survey; s != nil {
+	if s := f.Plan.Survey; s != nil {
 		add("array", s.Array)
 		if v := s.Volume; v != nil {
 			add("volume", v.Name)

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -41,7 +42,7 @@ func TestConditionsKnowWhatIsNoDifference(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(c.want, Differences(of(c.a), of(c.b))); diff != "" {
+			if diff := cmp.Diff(c.want, Differences(measure.Of(of(c.a)), measure.Of(of(c.b)))); diff != "" {
 				t.Errorf("%s:\n%s", c.reason, diff)
 			}
 		})

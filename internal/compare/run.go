@@ -143,7 +143,7 @@ func (f *finder) sides(q Request, t *Table) {
 	f.cells(both)
 	t.Comparisons, _ = f.compare([]pairing{p}, both, q.SuiteSignificance, nil)
 	t.Warnings = slices.Concat(baseline.doubts(), candidate.doubts(),
-		conditionWarnings(baseline.Result, candidate.Result, q.Vary))
+		conditionWarnings(baseline.Judgement.Facts, candidate.Judgement.Facts, q.Vary))
 }
 
 // doubts returns a warning if the numbers of a side may not be believed.

@@ -32,14 +32,13 @@ type Request struct {
 // Side is a result, whose repetitions are samples.
 type Side struct {
 	Name      string // for the output
-	Result    runfile.Result
 	Judgement judge.Judgement
 	Points    [][]runfile.SuitePoint // of each repetition
 }
 
 // NewSide judges a result.
 func NewSide(name string, r runfile.Result) Side {
-	return Side{Name: name, Result: r, Judgement: judge.Judge(r), Points: judge.Points(r)}
+	return Side{Name: name, Judgement: judge.Judge(r), Points: judge.Points(r)}
 }
 
 // Table is the result of a comparison.

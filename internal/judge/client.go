@@ -64,9 +64,9 @@ func checkClientCache(c *facts, found *findings) {
 	}
 	for _, cl := range c.Clients {
 		set := c.WorkingSet() / int64(len(c.Clients))
-		if mt := cl.Mount; mt != nil && !mt.DirectIO && read > 0 && set < cl.MemoryBytes {
+		if mt := cl.Mount; mt != nil && !mt.DirectIO && read > 0 && set < cl.Host.MemoryBytes {
 			found.warn(CacheSuspected, "Client %d reads %s through its page cache of up to %s. Use direct I/O, or files "+
-				"larger than its memory.", cl.Index, human.Bytes(set), human.Bytes(cl.MemoryBytes))
+				"larger than its memory.", cl.Index, human.Bytes(set), human.Bytes(cl.Host.MemoryBytes))
 			return
 		}
 	}

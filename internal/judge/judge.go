@@ -10,8 +10,8 @@
 // Package measure computes the facts. A check is a function from facts to findings, in the file of its subject;
 // checks.go has the list of all checks, and findings.go the table of all codes.
 //
-// The thresholds of findings are constants in thresholds.go, and docs/findings.md is generated with their values. Package measure has
-// those that decide whether something counts.
+// The thresholds of findings are constants in thresholds.go, and docs/findings.md is generated with their values.
+// Package measure has those that decide whether something counts.
 package judge
 
 import (
@@ -25,7 +25,7 @@ import (
 func Judge(r runfile.Result) Judgement {
 	c := newFacts(r)
 	j := Judgement{
-		Engine: measure.EngineNative, VariationPermille: (*measure.Permille)(c.Variation), Steps: c.Steps,
+		Facts: c.Facts, Engine: measure.EngineNative, VariationPermille: (*measure.Permille)(c.Variation), Steps: c.Steps,
 		Capacity: c.limited,
 		Database: c.Database, Wire: c.Wire, Protocol: c.protocol, Series: c.SeriesPoints(),
 	}
@@ -55,6 +55,8 @@ func Judge(r runfile.Result) Judgement {
 // Judgement is everything that can be said of one result. Pointers that are nil
 // are unknown, which is never the same as zero.
 type Judgement struct {
+	// Facts are what was judged.
+	Facts    *measure.Facts `json:"-"`
 	Verdict  bench.Verdict  `json:"verdict"`
 	Validity bench.Validity `json:"validity"`
 	// Engine is the engine that made the load: EngineNative or EngineOracle.

@@ -33,7 +33,8 @@ type need struct {
 func needOf(p *runfile.Plan) need {
 	files := filesetOf(p, 0)
 	n := need{
-		state: files.StateBytes(), reading: fileset.ReadingBytes(files.BlockSizeBytes), path: strings.TrimSuffix(p.Files().Field, ".nativeFiles"),
+		state: files.StateBytes(), reading: fileset.ReadingBytes(files.BlockSizeBytes),
+		path: strings.TrimSuffix(p.Files().Field, ".nativeFiles"),
 	}
 	var streams int
 	if raw := p.Workload.Raw; raw != nil {

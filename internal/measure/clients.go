@@ -11,7 +11,7 @@ import (
 type Client struct {
 	Index        int32
 	Node         string // its machine; a client without a node name counts as a machine of its own
-	MemoryBytes  int64  // of the machine
+	Host         runfile.Host
 	Mount        *runfile.MountFacts
 	Failure      *runfile.Failure
 	Partial      bool // ended before its planned end
@@ -27,7 +27,7 @@ type Client struct {
 
 func (c *Facts) client(cl runfile.ClientResult) Client {
 	out := Client{
-		Index: cl.Index, Node: nodeOf(cl), MemoryBytes: cl.Host.MemoryBytes, Mount: cl.Load.Mount, Failure: cl.Load.Failure,
+		Index: cl.Index, Node: nodeOf(cl), Host: cl.Host, Mount: cl.Load.Mount, Failure: cl.Load.Failure,
 		Partial: cl.Load.Partial, Verification: cl.Load.Verification, Collected: cl.Observed != nil,
 		Problems: bench.OrZero(cl.Observed).Problems, Carriers: c.carriersOf(cl), ClockOffset: clockOffset(cl),
 	}
@@ -35,6 +35,27 @@ func (c *Facts) client(cl runfile.ClientResult) Client {
 		out.Wrote = out.Wrote || bench.OrZero(rep.Write).Count > 0
 	}
 	return out
+}
+
+// Times returns the first and the last moment of all clients; zero = none is known.
+func (c *Facts) Times() (from, to time.Time) {
+	extend := func(start, end time.Time) {
+		if !start.IsZero() && (from.IsZero() || start.Before(from)) {
+			from = start
+		}
+		if end.After(to) {
+			to = end
+		}
+	}
+	for _, c := range c.result.Clients {
+		for _, s := range c.Load.Spans {
+			extend(s.Start, s.End)
+		}
+		for _, p := range c.Load.Repetitions {
+			extend(p.Start, p.End)
+		}
+	}
+	return from, to
 }
 
 // Pace counts, over all repetitions, the operations that were done, those that began late, and those that were due

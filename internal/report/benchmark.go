@@ -15,11 +15,11 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-func benchmarkDocument(r runfile.Result, j judge.Judgement, o PageOptions) doc.Document {
+func benchmarkDocument(j judge.Judgement, o PageOptions) doc.Document {
 	answers := []doc.Card{verdictCard(j), validityCard(j)}
 	d := doc.Document{
-		Kind: "benchmark report", Title: nameOf(r), Subtitle: whatRan(r, j), Stamps: stamps(r, j), Notes: notes(r),
-		Cards: append(slices.Clone(answers), findingsCard(j.Findings)), Facts: whatFacts(r, j),
+		Kind: "benchmark report", Title: nameOf(j), Subtitle: whatRan(j), Stamps: stamps(j), Notes: notes(j),
+		Cards: append(slices.Clone(answers), findingsCard(j.Findings)), Facts: whatFacts(j),
 	}
 	if j.Summary == nil {
 		d.Sections = []doc.Section{{ID: "numbers", Title: "Numbers", Blocks: []doc.Block{
@@ -31,11 +31,11 @@ func benchmarkDocument(r runfile.Result, j judge.Judgement, o PageOptions) doc.D
 		if t, ok := capacityTile(j.Capacity); ok {
 			d.Tiles[1] = t
 		}
-		c := courseOf(r)
+		c := axis{j.Facts.History()}
 		overTime, latency, steps := timeSection(c, j), latencySection(j), stepsSection(j)
 		capacity := capacitySection(j)
 		repetitions, paths := repetitionSection(j), pathSection(c, j)
-		storage, database := storageSection(r, c, j), databaseSection(r, j)
+		storage, database := storageSection(c, j), databaseSection(j)
 		calibrations := doc.Section{Blocks: []doc.Block{{Table: calibrationTable(j)}, {Table: phaseTable(j)}}}
 		d.AddTerminal(latency, overTime, repetitions, calibrations, steps, capacity, paths, database, storage)
 		database.Blocks = slices.Concat(calibrations.Blocks, database.Blocks)
@@ -45,22 +45,22 @@ func benchmarkDocument(r runfile.Result, j judge.Judgement, o PageOptions) doc.D
 		ID: "findings", Title: "Findings, and what to do", Blocks: []doc.Block{findingBlock(j.Findings)},
 		Lead: "Errors first. docs/findings.md of nfsbench lists every code with its cause.",
 	}
-	d.Sections = append(d.Sections, findings, repeatSection(r, o))
+	d.Sections = append(d.Sections, findings, repeatSection(j.Facts, o))
 	d.Terminal = append(d.Terminal, doc.Block{Facts: d.Facts}, doc.Block{Cards: answers})
 	d.AddTerminal(findings)
 	return d
 }
 
-func nameOf(r runfile.Result) string {
-	if r.Plan.Run.Namespace != "" {
-		return r.Plan.Run.Namespace + "/" + r.Plan.Run.Name
+func nameOf(j judge.Judgement) string {
+	if run := j.Facts.Plan.Run; run.Namespace != "" {
+		return run.Namespace + "/" + run.Name
 	}
-	return r.Plan.Run.Name
+	return j.Facts.Plan.Run.Name
 }
 
 // stamps returns the notes about stand-ins that took part. A terminal omits the note about the storage, because a
 // finding names it.
-func stamps(r runfile.Result, j judge.Judgement) []doc.Stamp {
+func stamps(j judge.Judgement) []doc.Stamp {
 	has := func(code judge.Code) bool {
 		return slices.ContainsFunc(j.Findings, func(f bench.Finding) bool { return f.Code == code })
 	}
@@ -68,27 +68,24 @@ func stamps(r runfile.Result, j judge.Judgement) []doc.Stamp {
 	if has(judge.SimulatedDatabase) {
 		out = append(out, doc.Stamp{Text: SimulatedDatabaseNote})
 	}
-	if has(judge.SimulatedStorage) || r.Simulated && len(out) == 0 {
+	if has(judge.SimulatedStorage) || j.Facts.Simulated && len(out) == 0 {
 		out = append(out, doc.Stamp{Text: SimulatedStorageNote, In: doc.HTMLOnly})
 	}
 	return out
 }
 
 // notes state what the licence of a database allows to publish about its numbers.
-func notes(results ...runfile.Result) []string {
-	if slices.ContainsFunc(results, oracleRan) {
+func notes(all ...judge.Judgement) []string {
+	if slices.ContainsFunc(all, oracleRan) {
 		return []string{DisclosureNote}
 	}
 	return nil
 }
 
 // oracleRan reports whether the numbers come from a real database.
-func oracleRan(r runfile.Result) bool {
-	if r.Plan.Database == nil {
-		return false
-	}
-	return !slices.ContainsFunc(r.Clients,
-		func(c runfile.ClientResult) bool { return c.Load.Oracle != nil && c.Load.Oracle.StandIn })
+func oracleRan(j judge.Judgement) bool {
+	standIn := func(o runfile.Oracle) bool { return o.StandIn }
+	return j.Facts.Plan.Database != nil && !slices.ContainsFunc(j.Facts.Oracles, standIn)
 }
 
 func verdictCard(j judge.Judgement) doc.Card {

@@ -77,7 +77,7 @@ func TestAReportOfASearchShowsBoundsAndCurve(t *testing.T) {
 	t.Parallel()
 	r := searched(t, "mixed", 50_000, 250)
 	var b bytes.Buffer
-	if err := Text(&b, r, judge.Judge(r), Options{}); err != nil {
+	if err := Text(&b, judge.Judge(r), Options{}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "capacity.golden", b.String())
@@ -85,7 +85,7 @@ func TestAReportOfASearchShowsBoundsAndCurve(t *testing.T) {
 	unreached.Clients[0].Load.Repetitions = nil
 	addRate(t, &unreached, runfile.Bounds(unreached.Plan.Workload.Capacity()), 20, 250, 64)
 	b.Reset()
-	if err := Text(&b, unreached, judge.Judge(unreached), Options{}); err != nil {
+	if err := Text(&b, judge.Judge(unreached), Options{}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "capacity-unreached.golden", b.String())
@@ -97,7 +97,7 @@ func TestAReportOfASearchInADatabaseCountsStatements(t *testing.T) {
 	j := judge.Judge(r)
 	j.Capacity.Statements = true
 	var b bytes.Buffer
-	if err := BenchmarkPage(&b, r, j, PageOptions{}); err != nil {
+	if err := BenchmarkPage(&b, j, PageOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	d := read(t, b.String())
@@ -115,7 +115,7 @@ func TestThePageOfASearchDrawsTheCurve(t *testing.T) {
 	r := searched(t, "mixed", 50_000, 250)
 	j := judge.Judge(r)
 	var b bytes.Buffer
-	if err := BenchmarkPage(&b, r, j, PageOptions{}); err != nil {
+	if err := BenchmarkPage(&b, j, PageOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	d := read(t, b.String())
@@ -158,7 +158,7 @@ func TestAComparisonOfTwoSearchesDrawsThemOverEachOther(t *testing.T) {
 	golden(t, "compare-capacity.golden", out.String())
 	// A search and an ordinary load have no curve in common.
 	out.Reset()
-	if err := ComparisonPage(&out, compare.Side{Result: a, Judgement: judge.Judge(a)}, compare.Side{Result: result(), Judgement: judged()}, table, PageOptions{}); err != nil {
+	if err := ComparisonPage(&out, compare.NewSide("", a), compare.Side{Judgement: judged()}, table, PageOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(out.String(), "Latency over load") {

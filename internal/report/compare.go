@@ -298,15 +298,15 @@ func cellsTable(cells []compare.Cell) *doc.Table {
 func comparisonDocument(a, b compare.Side, t compare.Table, o PageOptions) doc.Document {
 	d := doc.Document{
 		Kind: "comparison", Title: sideName(b) + " against " + sideName(a),
-		Subtitle: "Baseline: " + sideName(a) + ". " + whatRan(a.Result, a.Judgement),
+		Subtitle: "Baseline: " + sideName(a) + ". " + whatRan(a.Judgement),
 		Cards:    []doc.Card{answerCard(t.Comparisons), sideCard("Baseline", a), sideCard("Candidate", b)},
-		Notes:    notes(a.Result, b.Result),
+		Notes:    notes(a.Judgement, b.Judgement),
 	}
 	findings := doc.Section{ID: "findings", Title: "Findings, and what to do"}
 	findings.Add(findingBlock(t.Findings))
 	var repeats []doc.Section
 	for i, s := range []compare.Side{a, b} {
-		for _, stamp := range stamps(s.Result, s.Judgement) {
+		for _, stamp := range stamps(s.Judgement) {
 			stamp.Text = sideName(s) + ": " + stamp.Text
 			if !slices.Contains(d.Stamps, stamp) {
 				d.Stamps = append(d.Stamps, stamp)
@@ -315,7 +315,7 @@ func comparisonDocument(a, b compare.Side, t compare.Table, o PageOptions) doc.D
 		if all := s.Judgement.Findings; len(all) > 0 {
 			findings.Add(doc.Block{Text: "Of " + sideName(s) + ":"}, findingBlock(all))
 		}
-		r := repeatSection(s.Result, PageOptions{})
+		r := repeatSection(s.Judgement.Facts, PageOptions{})
 		r.ID, r.Title = fmt.Sprintf("repeat-%d", i), "Run "+sideName(s)+" again"
 		repeats = append(repeats, r)
 	}
@@ -330,7 +330,7 @@ func comparisonDocument(a, b compare.Side, t compare.Table, o PageOptions) doc.D
 	return d
 }
 
-func sideName(s compare.Side) string { return cmp.Or(s.Name, nameOf(s.Result), "unnamed") }
+func sideName(s compare.Side) string { return cmp.Or(s.Name, nameOf(s.Judgement), "unnamed") }
 
 // sideCard shows verdict and validity of one side.
 func sideCard(label string, s compare.Side) doc.Card {
@@ -352,7 +352,7 @@ func sideCard(label string, s compare.Side) doc.Card {
 func besideSection(a, b compare.Side) doc.Section {
 	s := doc.Section{ID: "sides", Title: "What differs between the two"}
 	t := &doc.Table{Columns: doc.Columns(4, 0, "", "Condition", sideName(a), sideName(b))}
-	for _, d := range compare.Differences(a.Result, b.Result) {
+	for _, d := range compare.Differences(a.Judgement.Facts, b.Judgement.Facts) {
 		t.Row(d.Group, d.Field, d.A, d.B)
 	}
 	if len(t.Rows) == 0 {
@@ -384,12 +384,12 @@ func overlaySection(a, b compare.Side) doc.Section {
 	}
 	var t chart.Timeline
 	for _, side := range []compare.Side{a, b} {
-		if c := courseOf(side.Result); len(c.slots) > 1 {
-			t.To = max(t.To, c.end())
+		if c := (axis{side.Judgement.Facts.History()}); len(c.Slots) > 1 {
+			t.To = max(t.To, c.End())
 			t.Panels = append(t.Panels, chart.Panel{
 				Title: sideName(side) + ": throughput, MB/s", Unit: "MB/s", Height: 110,
 				Lines: []chart.Line{c.line("both directions",
-					func(s slot) float64 { return (s.read.bytes + s.write.bytes) / c.interval / 1e6 })},
+					func(s measure.Slot) float64 { return (s.Read.Bytes + s.Write.Bytes) / c.Interval / 1e6 })},
 			})
 		}
 	}

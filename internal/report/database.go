@@ -17,21 +17,19 @@ import (
 
 // databaseSection shows what Oracle reports about itself: its version and settings, Direct NFS, the times of its data
 // files and of its waits.
-func databaseSection(r runfile.Result, j judge.Judgement) doc.Section {
+func databaseSection(j judge.Judgement) doc.Section {
 	s := doc.Section{ID: "database", Title: "Database"}
 	if j.Database == nil {
 		return s
 	}
 	s.Add(doc.Block{In: doc.TextOnly, Apart: true})
-	for _, c := range r.Clients {
-		if o := c.Load.Oracle; o != nil {
-			s.Add(doc.Block{Facts: identity(*o)})
-		}
+	for _, o := range j.Facts.Oracles {
+		s.Add(doc.Block{Facts: identity(o)})
 	}
 	s.Add(doc.Block{Table: serverTable(j.Database.Servers)},
 		doc.Block{Table: channelTable(*j.Summary, j.Database.Channels)}, doc.Block{Table: fileTable(j.Database.Files)},
-		doc.Block{Table: topWaitTable(j.Database.Waits)}, doc.Block{Table: waitTable(r, j.Summary.Repetition)},
-		doc.Block{Table: statisticTable(r, j.Summary.Repetition)},
+		doc.Block{Table: topWaitTable(j.Database.Waits)}, doc.Block{Table: waitTable(j.Facts.Overall.Databases)},
+		doc.Block{Table: statisticTable(*j.Facts.Overall)},
 		doc.Block{In: doc.TextOnly, Apart: true})
 	return s
 }
@@ -179,15 +177,11 @@ func topWaitTable(all []measure.DatabaseWait) *doc.Table {
 
 // waitTable lists the wait events of the representative repetition: from an AWR report if the user's own kit made
 // one, with the average that people compute from it, or else from V$SYSTEM_EVENT.
-func waitTable(r runfile.Result, index int32) *doc.Table {
+func waitTable(windows []runfile.OracleWindow) *doc.Table {
 	t := &doc.Table{Caption: "Wait events", Columns: doc.Columns(1, 12, "Event", "Waits", "Seconds", "Mean, ms")}
 	t.Columns[3].Short = "AVG MS"
-	for _, c := range r.Clients {
-		for _, rep := range c.Load.Repetitions {
-			if rep.Index == index && rep.Oracle != nil {
-				addWaits(t, *rep.Oracle)
-			}
-		}
+	for _, w := range windows {
+		addWaits(t, w)
 	}
 	return t
 }
@@ -215,21 +209,15 @@ func addWaits(t *doc.Table, w runfile.OracleWindow) {
 
 // statisticTable lists the counters of the instances in the representative repetition, as the table "Instance
 // Activity Stats" of an AWR report does.
-func statisticTable(r runfile.Result, index int32) *doc.Table {
+func statisticTable(s measure.RepetitionFacts) *doc.Table {
 	t := &doc.Table{
 		Caption: "Statistics of the database (V$SYSSTAT; CPU in microseconds, V$SYS_TIME_MODEL)",
 		Columns: doc.Columns(1, 14, "Statistic", "Value", "Each second"),
 	}
-	for _, c := range r.Clients {
-		for _, rep := range c.Load.Repetitions {
-			seconds := rep.End.Sub(rep.Start).Seconds()
-			if rep.Index != index || rep.Oracle == nil || seconds <= 0 {
-				continue
-			}
-			for _, name := range slices.Sorted(maps.Keys(rep.Oracle.Statistics)) {
-				v := rep.Oracle.Statistics[name]
-				t.Row(name, fmt.Sprint(v), fmt.Sprintf("%.1f", float64(v)/seconds))
-			}
+	for _, w := range s.Databases { // at most one: one client loads a database
+		for _, name := range slices.Sorted(maps.Keys(w.Statistics)) {
+			v := w.Statistics[name]
+			t.Row(name, fmt.Sprint(v), fmt.Sprintf("%.1f", float64(v)*1000/float64(max(s.DurationMilliseconds, 1))))
 		}
 	}
 	return t

@@ -17,7 +17,7 @@ import (
 func pageOf(t *testing.T, r runfile.Result, o Options) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Text(&b, r, judge.Judge(r), o); err != nil {
+	if err := Text(&b, judge.Judge(r), o); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

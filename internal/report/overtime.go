@@ -12,29 +12,28 @@ import (
 	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
-	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // timeSection shows throughput and latency over the whole run, warm-up included.
-func timeSection(c *course, j judge.Judgement) doc.Section {
+func timeSection(c axis, j judge.Judgement) doc.Section {
 	s := doc.Section{ID: "time", Title: "Over time"}
 	s.Add(doc.Block{In: doc.TextOnly, Trend: throughputTrend(j.Series)})
-	if len(c.slots) < 2 {
+	if len(c.Slots) < 2 {
 		return s
 	}
-	t := chart.Timeline{Panels: loadPanels(c, j), Bands: c.bands(), Pauses: c.pauses(j), To: c.end()}
+	t := chart.Timeline{Panels: loadPanels(c, j), Bands: c.bands(), Pauses: c.pauses(j), To: c.End()}
 	caption := "Shaded: warm-up, not counted."
 	if len(t.Pauses) > 0 {
 		caption += " Marked: pauses, in which a client or a path had no answer."
 	}
-	if len(c.slots) > doc.WideFigure {
+	if len(c.Slots) > doc.WideFigure {
 		caption += " The line is the mean, the pale area all from the lowest to the highest second," +
 			" so that short dips and peaks stay visible."
 	}
 	s.Add(doc.Block{Figure: &doc.Figure{
 		ID: "time", Title: "Throughput and latency over time", Draw: t.SVG, Caption: caption,
 		Description: fmt.Sprintf("Throughput and latency of %s over %s.",
-			human.Count(c.clients, "client"), chart.Clock(c.end())),
+			human.Count(len(j.Facts.Clients), "client"), chart.Clock(c.End())),
 	}})
 	s.Add(doc.Block{In: doc.HTMLOnly, Table: pauseTable(j)})
 	return s
@@ -52,9 +51,9 @@ func longPauses(j judge.Judgement, do func(repetition int32, p measure.Pause)) {
 }
 
 // pauses returns the long pauses on the time axis.
-func (c *course) pauses(j judge.Judgement) (out []chart.Band) {
+func (c axis) pauses(j judge.Judgement) (out []chart.Band) {
 	longPauses(j, func(_ int32, p measure.Pause) {
-		from := p.Start.Sub(c.start).Seconds()
+		from := p.Start.Sub(c.Start).Seconds()
 		label := fmt.Sprintf("%s: %s without an answer", standing(p), human.Seconds(p.Milliseconds))
 		out = append(out, chart.Band{From: from, To: from + float64(p.Milliseconds)/1000, Label: label})
 	})
@@ -104,20 +103,20 @@ func throughputTrend(series []measure.SeriesPoint) *doc.Trend {
 }
 
 // loadPanels returns the panels of the load itself.
-func loadPanels(c *course, j judge.Judgement) []chart.Panel {
+func loadPanels(c axis, j judge.Judgement) []chart.Panel {
 	throughput := chart.Panel{
 		Title: "Throughput, MB/s", Unit: "MB/s", Height: 170,
-		Lines: c.directions(func(o ops) float64 { return o.bytes / c.interval / 1e6 }),
+		Lines: c.directions(func(o measure.SlotOps) float64 { return o.Bytes / c.Interval / 1e6 }),
 	}
 	if j.Wire != nil {
 		throughput.Limits = []chart.Mark{wireMark(j.Wire.ReadBytesPerSecond)} // full duplex: writes have their own limit
-		if c.writes {
+		if c.Writes {
 			throughput.Limits = []chart.Mark{wireMark(j.Wire.WriteBytesPerSecond)}
 		}
 	}
 	panels := []chart.Panel{throughput}
-	mean := c.directions(func(o ops) float64 { return positive(o.latencySum / o.count) })
-	p99 := c.directions(func(o ops) float64 { return positive(o.p99) })
+	mean := c.directions(func(o measure.SlotOps) float64 { return positive(o.LatencySum / o.Count) })
+	p99 := c.directions(func(o measure.SlotOps) float64 { return positive(o.P99) })
 	for _, p := range []struct {
 		title string
 		lines []chart.Line
@@ -152,58 +151,26 @@ func wireMark(bytesPerSecond int64) chart.Mark {
 	return chart.Mark{Label: "wire limit " + human.Throughput(bytesPerSecond), Value: float64(bytesPerSecond) / 1e6}
 }
 
-// bandNames names each window: by its number, or by its level of load.
-func bandNames(r runfile.Result) func(string, int32) string {
-	steps, levels := map[int32]*runfile.Step{}, map[string]bool{}
-	for _, cl := range r.Clients {
-		for _, rep := range cl.Load.Repetitions {
-			steps[rep.Index] = rep.Step
-			if rep.Step != nil {
-				levels[levelName(rep.Step)] = true
-			}
-		}
-	}
-	return func(span string, repetition int32) string {
-		switch step := steps[repetition]; {
-		case span == runfile.SpanWarmup:
-			return "warm-up"
-		case step != nil && len(levels) > 1:
-			return levelName(step)
-		case len(steps) < 2:
-			return "measured"
-		default:
-			return fmt.Sprintf("repetition %d", repetition)
-		}
-	}
-}
-
-// levelName names a level of load as briefly as possible.
-func levelName(s *runfile.Step) string {
-	if s.Kind == runfile.StepRate {
-		return human.Operations(float64(s.OperationsPerSecond)) + "/s"
-	}
-	return fmt.Sprint(s.Users)
-}
-
 // pathSection shows the load of each path, over time and in total.
-func pathSection(c *course, j judge.Judgement) doc.Section {
+func pathSection(c axis, j judge.Judgement) doc.Section {
 	s := doc.Section{ID: "paths", Title: "Paths"}
 	if j.Database != nil {
 		return s // its paths are shown with the database
 	}
 	rates := map[string][]chart.Point{}
-	for name, bytes := range c.paths {
+	for path, bytes := range c.Paths {
+		name := channelName(path.Local, path.Path, path.Role)
 		for i, b := range bytes {
 			y := math.NaN()
-			if b >= 0 && c.slots[i].clients > 0 {
-				y = b / c.interval / 1e6
+			if b >= 0 && c.Slots[i].Clients > 0 {
+				y = b / c.Interval / 1e6
 			}
-			rates[name] = append(rates[name], chart.Point{X: (float64(i) + .5) * c.interval, Y: y})
+			rates[name] = append(rates[name], chart.Point{X: (float64(i) + .5) * c.Interval, Y: y})
 		}
 	}
-	if panels := strips(rates, ", MB/s", "MB/s"); len(panels) > 0 && len(c.slots) > 1 {
+	if panels := strips(rates, ", MB/s", "MB/s"); len(panels) > 0 && len(c.Slots) > 1 {
 		oneScale(panels)
-		t := chart.Timeline{Panels: panels, Bands: c.bands(), To: c.end()}
+		t := chart.Timeline{Panels: panels, Bands: c.bands(), To: c.End()}
 		s.Add(doc.Block{Figure: &doc.Figure{
 			ID: "paths", Title: "Throughput of each path over time", Draw: t.SVG,
 			Description: "One strip for each path, all of one scale, on the time axis of the figure above.",

@@ -101,7 +101,7 @@ func (d shownPage) inOrder(t *testing.T, texts ...string) {
 func benchmark(t *testing.T, r runfile.Result, o PageOptions) shownPage {
 	t.Helper()
 	var b bytes.Buffer
-	if err := BenchmarkPage(&b, r, judge.Judge(r), o); err != nil {
+	if err := BenchmarkPage(&b, judge.Judge(r), o); err != nil {
 		t.Fatal(err)
 	}
 	return read(t, b.String())
@@ -156,7 +156,7 @@ func TestThePageAllowsNothingFromOutside(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	r := experiments.Ramp()
-	if err := BenchmarkPage(&b, r, judge.Judge(r), PageOptions{}); err != nil {
+	if err := BenchmarkPage(&b, judge.Judge(r), PageOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">`) {
@@ -239,7 +239,7 @@ func TestNamesInFilesAreText(t *testing.T) {
 		benchmark(t, r, PageOptions{Version: evil, Reproduce: evil}).has(t, evil)
 	}
 	benchmark(t, native, PageOptions{}).has(t, "NFS servers (as V$DNFS_SERVERS of Oracle)", "Trunking", "Owner", "Scope")
-	side := compare.Side{Result: hostile(evil), Judgement: judge.Judge(hostile(evil)), Name: evil}
+	side := compare.NewSide(evil, hostile(evil))
 	var b bytes.Buffer
 	line := compare.Line{Cell: evil, Baseline: evil, Step: evil, Metric: evil, Unit: evil, Outcome: evil}
 	table := compare.Table{Comparisons: []compare.Line{line}, Cells: []compare.Cell{{Cell: evil, Step: evil, Metric: evil}}, Findings: []bench.Finding{{Code: judge.Code(evil), Severity: bench.Severity(evil), Message: evil}}}
@@ -276,7 +276,8 @@ func TestAResultWithNothingInItHasAPageToo(t *testing.T) {
 	}
 	read(t, b.String()).has(t, "Under way")
 	b.Reset()
-	if err := ComparisonPage(&b, compare.Side{}, compare.Side{}, compare.Table{}, PageOptions{}); err != nil {
+	none := compare.NewSide("", runfile.Result{})
+	if err := ComparisonPage(&b, none, none, compare.Table{}, PageOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	read(t, b.String()).has(t, "Nothing was compared")
@@ -294,7 +295,7 @@ func (w *failing) Write(p []byte) (int, error) {
 func TestThatAPageCouldNotBeWrittenIsSaid(t *testing.T) {
 	t.Parallel()
 	r := experiments.Ramp()
-	if err := BenchmarkPage(&failing{20_000}, r, judge.Judge(r), PageOptions{}); err == nil || !strings.Contains(err.Error(), "disk full") {
+	if err := BenchmarkPage(&failing{20_000}, judge.Judge(r), PageOptions{}); err == nil || !strings.Contains(err.Error(), "disk full") {
 		t.Errorf("error %v", err)
 	}
 }

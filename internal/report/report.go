@@ -29,8 +29,8 @@ type PageOptions struct {
 }
 
 // Text writes a judged result for a terminal. It returns the first error of w.
-func Text(w io.Writer, r runfile.Result, j judge.Judgement, o Options) error {
-	return doc.Text(w, benchmarkDocument(r, j, PageOptions{}), o)
+func Text(w io.Writer, j judge.Judgement, o Options) error {
+	return doc.Text(w, benchmarkDocument(j, PageOptions{}), o)
 }
 
 // CompareText writes the comparisons of a table: for each metric and baseline the average of both, the percent impact
@@ -42,8 +42,8 @@ func CompareText(w io.Writer, t compare.Table, o Options) error {
 }
 
 // BenchmarkPage writes the page of one judged result. It returns the first error of w.
-func BenchmarkPage(w io.Writer, r runfile.Result, j judge.Judgement, o PageOptions) error {
-	return page(w, benchmarkDocument(r, j, o), o)
+func BenchmarkPage(w io.Writer, j judge.Judgement, o PageOptions) error {
+	return page(w, benchmarkDocument(j, o), o)
 }
 
 // SuitePage writes the page of a suite's run. The table g compares the run with the accepted run; nil if there is

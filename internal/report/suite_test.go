@@ -3,9 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +12,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/measure"
-	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/experiments"
 	"github.com/nfsbench/nfsbench/test/simulation"
@@ -101,35 +98,6 @@ func TestAComparisonNamesWhatDiffers(t *testing.T) {
 	}
 }
 
-func TestTheCPUOfANodeComesFromItsOwnCounters(t *testing.T) {
-	t.Parallel()
-	node := func(busy, base int64, cores int32) runfile.StorageNode {
-		n := runfile.StorageNode{Name: "a", BusyMicroseconds: &busy}
-		if base > 0 {
-			n.BaseMicroseconds = &base
-		}
-		if cores > 0 {
-			n.Cores = &cores
-		}
-		return n
-	}
-	for name, c := range map[string]struct {
-		a, b runfile.StorageNode
-		want float64
-	}{
-		"cores":          {node(0, 0, 4), node(20e6, 0, 4), 50},
-		"base":           {node(1e6, 10e6, 0), node(4e6, 20e6, 0), 30},
-		"above the most": {node(0, 0, 1), node(20e6, 0, 1), 100},
-		"went back":      {node(9e6, 0, 4), node(1e6, 0, 4), math.NaN()},
-		"no cores":       {node(0, 0, 0), node(1e6, 0, 0), math.NaN()},
-		"no counter":     {runfile.StorageNode{}, node(1e6, 0, 4), math.NaN()},
-	} {
-		if got := busyPercent(c.a, c.b, 10); got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
-			t.Errorf("%s: %g %%, want %g", name, got, c.want)
-		}
-	}
-}
-
 func TestTheDistributionIsThatOfTheJudgement(t *testing.T) {
 	t.Parallel()
 	r := simulation.Hour(t, "x", 7, 0)
@@ -157,59 +125,4 @@ func TestTheDistributionIsThatOfTheJudgement(t *testing.T) {
 			t.Errorf("%s: the curve lacks %v", all[i].name, want)
 		}
 	}
-}
-
-func TestTheEdgesOfAWindowAreNoDip(t *testing.T) {
-	t.Parallel()
-	var r runfile.Result
-	for client := range 2 {
-		cl := runfile.ClientResult{Index: int32(client)}
-		for i := range 20 { // the second begins 2.5 s later
-			at := experiments.Start().Add(time.Duration(i)*time.Second + time.Duration(client)*2500*time.Millisecond)
-			cl.Load.Samples = append(cl.Load.Samples, runfile.LoadSample{Time: at, Span: runfile.SpanMeasure, Repetition: 1, Read: &runfile.SampleOps{Count: 10, Bytes: 1e6, MeanMicroseconds: 100}})
-		}
-		r.Clients = append(r.Clients, cl)
-	}
-	c := courseOf(r)
-	known := 0
-	for _, p := range c.directions(func(o ops) float64 { return o.bytes })[0].Points {
-		if math.IsNaN(p.Y) {
-			continue
-		}
-		known++
-		if p.Y != 2e6 {
-			t.Errorf("at %.1f s there are %g bytes of one client alone", p.X, p.Y)
-		}
-	}
-	if known < 16 {
-		t.Errorf("%d seconds are left of 17", known)
-	}
-}
-
-func TestAPathThatCarriedNothingFallsToZero(t *testing.T) {
-	t.Parallel()
-	c := courseOf(simulation.Hour(t, "x", 7, 0))
-	if len(c.paths) != 4 {
-		t.Fatalf("%d paths", len(c.paths))
-	}
-	zero := 0
-	for _, b := range c.paths[slices.Sorted(maps.Keys(c.paths))[2]] {
-		if b == 0 {
-			zero++
-		}
-	}
-	if zero < 30 || zero > 32 {
-		t.Errorf("the third path carried nothing in %d seconds; it was lost for 31", zero)
-	}
-}
-
-func TestAClockThatJumpsCannotTakeAllMemory(t *testing.T) {
-	t.Parallel()
-	r := runfile.Result{Clients: []runfile.ClientResult{{Load: runfile.Load{Samples: []runfile.LoadSample{
-		{Time: experiments.Start()}, {Time: experiments.Start().AddDate(50, 0, 0)}, {Time: experiments.Start().AddDate(-50, 0, 0)},
-	}}}}}
-	if n := len(courseOf(r).slots); n > maxSlots {
-		t.Errorf("%d intervals", n)
-	}
-	_ = chart.Clock(courseOf(r).end())
 }

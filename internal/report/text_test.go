@@ -53,6 +53,7 @@ func judged() judge.Judgement {
 		StorageNodes: []measure.StorageNode{{Source: "array", Name: "n1", CPUPermille: new(int32(300))}, {Source: "array", Name: "n2"}},
 	}
 	j := judge.Judgement{
+		Facts:   measure.Of(result()),
 		Verdict: bench.VerdictPass, Validity: bench.ValidityValid, Summary: &s, Repetitions: []measure.Summary{s, s, s}, VariationPermille: new(measure.Permille(4)),
 		Wire:     &measure.WireLimit{Source: measure.Declared, Arithmetic: "2 x 10 Gbit/s / 8 x 8948/9038 (MTU 9000) x 1048576/1048708 (RPC) = 2474.8 MB/s per direction"},
 		Protocol: judge.Evidence{Verified: new(true), Observed: "DirectNFS NFSv3 over 2 of 2 paths", Message: "100.0 % of the load went over 2 Direct NFS channels with NFSv3."},
@@ -67,9 +68,9 @@ func judged() judge.Judgement {
 	return j
 }
 
-func withFindings() (runfile.Result, judge.Judgement) {
-	r, j := result(), judged()
-	r.Simulated = true
+func withFindings() judge.Judgement {
+	j := judged()
+	j.Facts.Simulated = true
 	j.Verdict, j.Validity, j.Wire = bench.VerdictFail, bench.ValiditySuspect, nil
 	j.Summary.WirePermille = nil
 	j.Summary.Paths[1] = measure.PathShare{Local: "10.0.2.5", Path: "10.0.2.61", State: "Missing"}
@@ -80,38 +81,38 @@ func withFindings() (runfile.Result, judge.Judgement) {
 		{Code: judge.SimulatedStorage, Severity: bench.SeverityInfo, Message: "A stand-in took part."},
 		{Code: judge.CacheSuspected, Severity: bench.SeverityInfo, Message: "Half of the reads took less than 120 µs."},
 	}
-	return r, j
+	return j
 }
 
-func copied() (runfile.Result, judge.Judgement) {
-	r, j := result(), judged()
-	r.Plan.Workload.Raw.Pattern = bench.PatternCopy
+func copied() judge.Judgement {
+	j := judged()
+	j.Facts.Plan.Workload.Raw.Pattern = bench.PatternCopy
 	write := *j.Summary.Read
 	j.Summary.Write = &write
 	j.Summary.Total.OperationsPerSecond = 4250
 	j.Summary.WakeUps = &runfile.WakeUps{Count: 60_000, P50Microseconds: 21, P95Microseconds: 64, P99Microseconds: 190, P999Microseconds: 1815, MaxMicroseconds: 3630}
-	return r, j
+	return j
 }
 
-func lost() (runfile.Result, judge.Judgement) {
-	r, j := result(), judged()
+func lost() judge.Judgement {
+	j := judged()
 	j.Validity = bench.ValiditySuspect
 	j.Summary.Paths[0].DownMilliseconds, j.Summary.Paths[0].Reconnects = 8240, 3
 	j.Findings = []bench.Finding{{Code: judge.ChannelLost, Severity: bench.SeverityWarning, Message: "Path 10.0.1.5 -> 10.0.1.61 was down for 8.2 s of 180.0 s that were measured (4.5 %), in repetition 2."}}
-	return r, j
+	return j
 }
 
 // paused is a run in which the client had no answer for a while.
-func paused() (runfile.Result, judge.Judgement) {
-	r, j := result(), judged()
+func paused() judge.Judgement {
+	j := judged()
 	j.Summary.LongestPauseMicroseconds = new(int64(12_500_000))
 	j.Findings = []bench.Finding{{Code: judge.Paused, Severity: bench.SeverityWarning, Message: "Client 0 had no answer for 12.5 s."}}
-	return r, j
+	return j
 }
 
 // indirect is a run through the wrong LIF, with everything that an array reports.
-func indirect() (runfile.Result, judge.Judgement) {
-	r, j := result(), judged()
+func indirect() judge.Judgement {
+	j := judged()
 	s := j.Summary
 	s.Paths = []measure.PathShare{{Path: "10.0.2.61", State: "Up", BytesRead: 127_500 << 20, BytesPerSecond: 2_228_224_000, SharePermille: 1000}}
 	s.StorageNodes = []measure.StorageNode{
@@ -126,13 +127,13 @@ func indirect() (runfile.Result, judge.Judgement) {
 	s.Storage = measure.StorageLoad{OperationsPerSecond: new(int64(2125)), BytesPerSecond: new(int64(2_228_224_000)), MeanLatencyMicroseconds: new(int64(9_000)), LatencyLayer: measure.LayerVolume}
 	s.CollectorCPUPermille = new(int32(5))
 	j.Findings = []bench.Finding{{Code: judge.IndirectPath, Severity: bench.SeverityWarning, Message: "Path 10.0.2.61 (lif2) is indirect: node fas-a owns volume ora1, and node fas-b is busy 35.0 % (1.0 % while idle)."}}
-	return r, j
+	return j
 }
 
 // redirected is pNFS by the wrong LIF: metadata at one node, data at the other.
-func redirected() (runfile.Result, judge.Judgement) {
-	r, j := result(), judged()
-	r.Plan.Engine.NFSVersion = bench.PNFS
+func redirected() judge.Judgement {
+	j := judged()
+	j.Facts.Plan.Engine.NFSVersion = bench.PNFS
 	s := j.Summary
 	s.Paths = []measure.PathShare{
 		{Path: "10.0.2.61", State: "Up", Replies: 40, LIF: "lif2", Node: "fas-b"},
@@ -149,11 +150,12 @@ func redirected() (runfile.Result, judge.Judgement) {
 		},
 	}
 	j.Protocol = judge.Evidence{Verified: new(true), Observed: "DirectNFS pNFS over 1 path and 1 data server", Message: "100.0 % of the load went over Direct NFS channels with NFSv4.1, and 100.0 % of that by layouts to 1 data server. Metadata went to node fas-b, and data to node fas-a."}
-	return r, j
+	return j
 }
 
-func nothing() (runfile.Result, judge.Judgement) {
-	return result(), judge.Judgement{
+func nothing() judge.Judgement {
+	return judge.Judgement{
+		Facts:   measure.Of(result()),
 		Verdict: bench.VerdictInconclusive, Validity: bench.ValiditySuspect,
 		Protocol: judge.Evidence{Message: "Nothing was measured, so no protocol was seen under load."},
 		Findings: []bench.Finding{{Code: judge.Partial, Severity: bench.SeverityError, Message: "Client 0 ended with ServerUnreachable: 10.0.1.61 port 111 did not answer within 30 s; check the LIF and the network policy."}},
@@ -162,15 +164,12 @@ func nothing() (runfile.Result, judge.Judgement) {
 
 func TestText(t *testing.T) {
 	t.Parallel()
-	of := func(r runfile.Result, j judge.Judgement) func() (runfile.Result, judge.Judgement) {
-		return func() (runfile.Result, judge.Judgement) { return r, j }
-	}
 	cases := map[string]struct {
-		page    func() (runfile.Result, judge.Judgement)
+		page    func() judge.Judgement
 		options Options
 	}{
-		"good":           {of(result(), judged()), Options{}},
-		"color":          {of(result(), judged()), Options{Color: true, Width: 100}},
+		"good":           {judged, Options{}},
+		"color":          {judged, Options{Color: true, Width: 100}},
 		"ascii":          {withFindings, Options{ASCII: true}},
 		"findings":       {withFindings, Options{}},
 		"copy":           {copied, Options{Width: 100}},
@@ -185,9 +184,9 @@ func TestText(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, j := c.page()
+			j := c.page()
 			var b bytes.Buffer
-			if err := Text(&b, r, j, c.options); err != nil {
+			if err := Text(&b, j, c.options); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, name+".golden", b.String())
@@ -214,10 +213,10 @@ func golden(t *testing.T, name, got string) {
 
 func TestASCIIModeWritesNothingElse(t *testing.T) {
 	t.Parallel()
-	for _, page := range []func() (runfile.Result, judge.Judgement){withFindings, copied, nothing, indirect, longNames} {
-		r, j := page()
+	for _, page := range []func() judge.Judgement{withFindings, copied, nothing, indirect, longNames} {
+		j := page()
 		var b bytes.Buffer
-		if err := Text(&b, r, j, Options{ASCII: true}); err != nil {
+		if err := Text(&b, j, Options{ASCII: true}); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range b.String() {
@@ -231,10 +230,10 @@ func TestASCIIModeWritesNothingElse(t *testing.T) {
 func TestLinesFitTheWidth(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{60, 80, 100, 120} {
-		for _, page := range []func() (runfile.Result, judge.Judgement){withFindings, copied, nothing, indirect, longNames} {
-			r, j := page()
+		for _, page := range []func() judge.Judgement{withFindings, copied, nothing, indirect, longNames} {
+			j := page()
 			var b bytes.Buffer
-			if err := Text(&b, r, j, Options{Width: width}); err != nil {
+			if err := Text(&b, j, Options{Width: width}); err != nil {
 				t.Fatal(err)
 			}
 			for l := range strings.Lines(b.String()) {
@@ -248,16 +247,16 @@ func TestLinesFitTheWidth(t *testing.T) {
 
 func TestAResultFileCannotDriveTheTerminal(t *testing.T) {
 	t.Parallel()
-	r, j := indirect()
+	j := indirect()
 	evil := "x\x1b]0;pwned\x07\r\u009b2J"
-	r.Plan.Run.Name, r.Plan.Workload.Raw.Pattern = evil, bench.RawPattern(evil)
+	j.Facts.Plan.Run.Name, j.Facts.Plan.Workload.Raw.Pattern = evil, bench.RawPattern(evil)
 	j.Summary.Paths[0].Path, j.Summary.Paths[0].State = evil, evil
 	j.Summary.StorageNodes[0].Source = evil
 	sp := &j.Summary.StoragePaths[0]
 	sp.Address, sp.LIF, sp.Node = evil, evil, evil
 	j.Summary.StorageNodes[0].Name, j.Findings[0].Message, j.Protocol.Message = evil, evil, evil
 	var b bytes.Buffer
-	if err := Text(&b, r, j, Options{}); err != nil {
+	if err := Text(&b, j, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if strings.ContainsAny(b.String(), "\x1b\x07\r\u009b") {
@@ -265,14 +264,14 @@ func TestAResultFileCannotDriveTheTerminal(t *testing.T) {
 	}
 }
 
-func longNames() (runfile.Result, judge.Judgement) {
-	r, j := indirect()
+func longNames() judge.Judgement {
+	j := indirect()
 	long := strings.Repeat("node-", 30)
 	j.Summary.StorageNodes[0].Name, j.Summary.StorageNodes[1].Source = long, "another"
 	j.Summary.StoragePaths[0].Node, j.Summary.StoragePaths[1].LIF = long, long
 	j.Summary.StoragePaths[1].ReadBytes, j.Summary.StorageNodes[0].CPUPermille = new(int64(900<<40)), new(int32(1000))
 	j.Summary.StoragePaths[0].Address = "fd00:1234:5678:9abc:def0:1234:5678:9abc"
-	return r, j
+	return j
 }
 
 type brokenWriter struct{}
@@ -281,7 +280,7 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("pipe clos
 
 func TestTheErrorOfTheWriterIsReturned(t *testing.T) {
 	t.Parallel()
-	if err := Text(brokenWriter{}, result(), judged(), Options{}); err == nil {
+	if err := Text(brokenWriter{}, judged(), Options{}); err == nil {
 		t.Error("no error")
 	}
 }

@@ -21,18 +21,19 @@ import (
 )
 
 // whatRan describes the load in one sentence. The spaces between a number and its unit do not break.
-func whatRan(r runfile.Result, j judge.Judgement) string {
-	parts, on := r.Plan.Words()
+func whatRan(j judge.Judgement) string {
+	plan := j.Facts.Plan
+	parts, on := plan.Words()
 	over := j.Protocol.Observed
 	if over == "" {
-		over = strings.TrimSpace(string(r.Plan.Engine.Client) + " " + string(r.Plan.Engine.NFSVersion))
+		over = strings.TrimSpace(string(plan.Engine.Client) + " " + string(plan.Engine.NFSVersion))
 	}
-	parts = append(append(parts, on...), over, human.Count(r.Plan.Clients, "client"))
-	schedule := r.Plan.Schedule
-	switch w := r.Plan.Workload; {
+	parts = append(append(parts, on...), over, human.Count(plan.Clients, "client"))
+	schedule := plan.Schedule
+	switch w := plan.Workload; {
 	case w.Capacity() != nil:
 		parts = append(parts, "searched "+human.Count(schedule.Repetitions, "time"))
-	case w.Calibrate != nil && r.Plan.Database != nil:
+	case w.Calibrate != nil && plan.Database != nil:
 		parts = append(parts, human.Count(schedule.Repetitions, "run")) // Oracle decides how long it takes
 	default:
 		parts = append(parts, fmt.Sprintf("%d x %d s", schedule.Repetitions, schedule.DurationSeconds))
@@ -42,7 +43,7 @@ func whatRan(r runfile.Result, j judge.Judgement) string {
 
 // whatFacts returns facts about what carried the load, and to where. The page shows all at its top; the terminal
 // shows the measured ones below the tables.
-func whatFacts(r runfile.Result, j judge.Judgement) []doc.Fact {
+func whatFacts(j judge.Judgement) []doc.Fact {
 	var out []doc.Fact
 	add := func(in doc.Output, label, text string) {
 		if text != "" {
@@ -58,7 +59,7 @@ func whatFacts(r runfile.Result, j judge.Judgement) []doc.Fact {
 	if j.Wire != nil {
 		wire = fmt.Sprintf("%s (%s)", j.Wire.Arithmetic, strings.ToLower(string(j.Wire.Source)))
 	}
-	add(doc.HTMLOnly, "Storage", storageText(r))
+	add(doc.HTMLOnly, "Storage", storageText(j.Facts.Plan))
 	var paths []string
 	if j.Summary != nil {
 		for _, p := range j.Summary.Paths {
@@ -66,8 +67,8 @@ func whatFacts(r runfile.Result, j judge.Judgement) []doc.Fact {
 		}
 	}
 	add(doc.HTMLOnly, "Paths", firstLines(paths))
-	add(doc.HTMLOnly, "Clients", clientsText(r))
-	add(doc.HTMLOnly, "Engine", engineText(r))
+	add(doc.HTMLOnly, "Clients", clientsText(j.Facts.Clients))
+	add(doc.HTMLOnly, "Engine", engineText(j.Facts))
 	if s := j.Summary; s != nil {
 		add(doc.Both, "Wire", wire)
 		add(doc.Both, "Client", joined(doc.Whole(costParts(*s))))
@@ -75,7 +76,7 @@ func whatFacts(r runfile.Result, j judge.Judgement) []doc.Fact {
 	}
 	add(doc.Both, "Protocol", protocol)
 	add(doc.Both, "Data", j.Data)
-	if from, to := bounds(r); !from.IsZero() {
+	if from, to := j.Facts.Times(); !from.IsZero() {
 		add(doc.HTMLOnly, "When", fmt.Sprintf("%s to %s (%s)", moment(from), moment(to), to.Sub(from).Round(time.Second)))
 	}
 	return out
@@ -107,11 +108,11 @@ func costParts(s measure.Summary) []string {
 	return parts
 }
 
-func storageText(r runfile.Result) string {
+func storageText(p runfile.Plan) string {
 	var lines []string
-	s := r.Plan.Survey
+	s := p.Survey
 	if s == nil {
-		for _, s := range r.Plan.Collect.Sources {
+		for _, s := range p.Collect.Sources {
 			lines = append(lines, strings.TrimSpace(s.Name+" ("+s.Kind+")"))
 		}
 	} else {
@@ -128,19 +129,19 @@ func storageText(r runfile.Result) string {
 		lines = append(lines, volume)
 	}
 	lines = slices.DeleteFunc(lines, func(s string) bool { return s == "" })
-	e := r.Plan.Engine
+	e := p.Engine
 	if at := strings.TrimSpace(e.Server + " " + cmp.Or(e.Export, e.MountPath)); at != "" {
 		lines = append(lines, at)
 	}
-	if d := r.Plan.Database; d != nil && d.RedoExport != "" {
+	if d := p.Database; d != nil && d.RedoExport != "" {
 		lines = append(lines, "redo logs on "+d.RedoExport)
 	}
 	return strings.Join(lines, "\n")
 }
 
-func clientsText(r runfile.Result) string {
+func clientsText(clients []measure.Client) string {
 	var lines []string
-	for _, c := range r.Clients {
+	for _, c := range clients {
 		parts := []string{cmp.Or(c.Host.Name, fmt.Sprintf("client %d", c.Index))}
 		if c.Host.Node != "" && c.Host.Node != c.Host.Name {
 			parts[0] += " on " + c.Host.Node
@@ -159,59 +160,38 @@ func clientsText(r runfile.Result) string {
 	return firstLines(lines)
 }
 
-func engineText(r runfile.Result) string {
-	if r.Plan.Database == nil {
+func engineText(f *measure.Facts) string {
+	if f.Plan.Database == nil {
 		return "native: the I/O of nfsbench itself, without a database"
 	}
-	for _, c := range r.Clients {
-		if o := c.Load.Oracle; o != nil && o.Banner != "" {
+	for _, o := range f.Oracles {
+		if o.Banner != "" {
 			return strings.TrimSpace(o.Banner)
 		}
 	}
 	return "a database of unknown version"
 }
 
-// bounds returns the first and the last moment of all clients.
-func bounds(r runfile.Result) (from, to time.Time) {
-	extend := func(start, end time.Time) {
-		if !start.IsZero() && (from.IsZero() || start.Before(from)) {
-			from = start
-		}
-		if end.After(to) {
-			to = end
-		}
-	}
-	for _, c := range r.Clients {
-		for _, s := range c.Load.Spans {
-			extend(s.Start, s.End)
-		}
-		for _, p := range c.Load.Repetitions {
-			extend(p.Start, p.End)
-		}
-	}
-	return from, to
-}
-
 // repeatSection shows all that is needed to run the benchmark again.
-func repeatSection(r runfile.Result, o PageOptions) doc.Section {
+func repeatSection(f *measure.Facts, o PageOptions) doc.Section {
 	s := doc.Section{
 		ID: "repeat", Title: "Run it again",
 		Lead: "The same plan and seed give the same offsets and the same data. Write the plan into plan.json, and " +
 			"nfsbench load --plan plan.json repeats the load without Kubernetes.",
 	}
-	s.Add(doc.Block{Facts: repeatFacts(r)})
+	s.Add(doc.Block{Facts: repeatFacts(f)})
 	if o.Reproduce != "" {
 		s.Add(doc.Block{Code: &doc.Code{Label: "YAML of the benchmark", Text: o.Reproduce}})
 	}
-	if tab, err := r.Plan.Oranfstab(); err == nil && tab != "" {
+	if tab, err := f.Plan.Oranfstab(); err == nil && tab != "" {
 		s.Add(doc.Block{Code: &doc.Code{Label: "oranfstab", Text: tab}})
 	}
-	if d := r.Plan.Database; d != nil && d.Kind == runfile.DatabaseExternal && d.DirectNFS && d.DataDirectory == "" {
+	if d := f.Plan.Database; d != nil && d.Kind == runfile.DatabaseExternal && d.DirectNFS && d.DataDirectory == "" {
 		s.Add(doc.Block{Text: "There is no oranfstab, because database.external.mountPath does not say where the host of " +
 			"the database mounts the export."})
 	}
 	var plan bytes.Buffer
-	if err := runfile.WritePlan(&plan, r.Plan); err == nil {
+	if err := runfile.WritePlan(&plan, f.Plan); err == nil {
 		s.Add(doc.Block{Code: &doc.Code{Label: "Plan", Text: strings.TrimSpace(plan.String())}})
 	}
 	return s
@@ -229,47 +209,37 @@ func planHash(p runfile.Plan) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func repeatFacts(r runfile.Result) []doc.Fact {
+func repeatFacts(f *measure.Facts) []doc.Fact {
 	out := []doc.Fact{
-		{Label: "Plan, SHA-256", Text: planHash(r.Plan) + "\n(without the name of the run)", Code: true},
-		{Label: "Seed", Text: fmt.Sprint(r.Plan.Seed), Code: true},
+		{Label: "Plan, SHA-256", Text: planHash(f.Plan) + "\n(without the name of the run)", Code: true},
+		{Label: "Seed", Text: fmt.Sprint(f.Plan.Seed), Code: true},
 	}
-	add := func(label string, of func(runfile.ClientResult) string) {
-		var seen []string
-		for _, c := range r.Clients {
-			if v := of(c); v != "" && !slices.Contains(seen, v) {
-				seen = append(seen, v)
-			}
-		}
+	add := func(label string, seen []string) {
 		if len(seen) > 0 {
 			out = append(out, doc.Fact{Label: label, Text: strings.Join(seen, "\n"), Code: true})
 		}
 	}
-	add("nfsbench", func(c runfile.ClientResult) string { return c.Host.Version })
-	add("Kernel", func(c runfile.ClientResult) string { return c.Host.Kernel })
+	each := func(label string, of func(measure.Client) string) { add(label, measure.Distinct(f.Clients, of)) }
+	each("nfsbench", func(c measure.Client) string { return c.Host.Version })
+	each("Kernel", func(c measure.Client) string { return c.Host.Kernel })
 	number := func(n int64) string {
 		if n == 0 {
 			return ""
 		}
 		return strconv.FormatInt(n, 10)
 	}
-	add("NUMA nodes", func(c runfile.ClientResult) string { return number(int64(c.Host.NUMANodes)) })
-	add("Slots of the kernel's NFS client", func(c runfile.ClientResult) string { return number(c.Host.TCPSlots) })
-	add("Database", func(c runfile.ClientResult) string {
-		if c.Load.Oracle == nil {
-			return ""
-		}
-		return strings.TrimSpace(c.Load.Oracle.Banner)
-	})
-	if o := r.Plan.Engine.MountOptions; len(o) > 0 {
+	each("NUMA nodes", func(c measure.Client) string { return number(int64(c.Host.NUMANodes)) })
+	each("Slots of the kernel's NFS client", func(c measure.Client) string { return number(c.Host.TCPSlots) })
+	add("Database", measure.Distinct(f.Oracles, func(o runfile.Oracle) string { return strings.TrimSpace(o.Banner) }))
+	if o := f.Plan.Engine.MountOptions; len(o) > 0 {
 		out = append(out, doc.Fact{Label: "Mount options asked", Text: strings.Join(o, ","), Code: true})
 	}
-	add("Mount in effect", mountText)
+	each("Mount in effect", mountText)
 	return out
 }
 
-func mountText(c runfile.ClientResult) string {
-	m := c.Load.Mount
+func mountText(c measure.Client) string {
+	m := c.Mount
 	if m == nil {
 		return ""
 	}

@@ -32,7 +32,7 @@ func pages(t *testing.T) map[string]string {
 	impact := experiments.ImpactRun()
 	table := compare.Run(compare.Request{Sides: []compare.Side{compare.NewSide("kernel", hour), compare.NewSide("direct", other)}, SuiteSignificance: significance})
 	benchmark := func(r runfile.Result) func(io.Writer) error {
-		return func(w io.Writer) error { return report.BenchmarkPage(w, r, judge.Judge(r), options()) }
+		return func(w io.Writer) error { return report.BenchmarkPage(w, judge.Judge(r), options()) }
 	}
 	all := map[string]func(io.Writer) error{
 		"hour":      benchmark(hour),
