@@ -37,7 +37,7 @@ cp config/crd/bases/*.yaml "$chart/files/crds/"
 	echo "# Generated from the markers in controllers/ by hack/generate.sh."
 	sed -n '/^rules:/,$p' config/rbac/role.yaml
 } >"$chart/files/manager-role.yaml"
-cp internal/policy/rules/rules.yaml "$chart/files/policy-rules.yaml"
+cp internal/policy/rules.yaml "$chart/files/policy-rules.yaml"
 tool helm-docs --chart-search-root "$chart" --sort-values-order file --log-level warning
 
 tool crd-ref-docs --log-level ERROR --renderer markdown --source-path api \

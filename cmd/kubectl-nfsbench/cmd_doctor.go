@@ -25,7 +25,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/policy"
-	"github.com/nfsbench/nfsbench/internal/policy/rules"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -254,8 +253,8 @@ func (d *doctor) lookAtPolicy(ctx context.Context) {
 	}
 	p, err := policy.Read(strings.NewReader(cm.Data[policy.Key]))
 	if err == nil {
-		var checker *rules.Checker
-		if checker, err = rules.NewChecker(); err == nil {
+		var checker *policy.Checker
+		if checker, err = policy.NewChecker(); err == nil {
 			err = checker.Check(p, d.b)
 		}
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/diagnose"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/policy"
-	"github.com/nfsbench/nfsbench/internal/policy/rules"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/trident"
 )
@@ -30,7 +29,7 @@ func NewReconciler(o Options) *Reconciler {
 	if o.Policy == nil {
 		o.Policy = func(context.Context) (policy.Policy, error) { return policy.Default(), nil }
 	}
-	r := &Reconciler{Options: o, checker: rules.MustChecker(), began: o.Clock.Now()}
+	r := &Reconciler{Options: o, checker: policy.MustChecker(), began: o.Clock.Now()}
 	r.underWay = []phase{
 		r.hold, r.admit, r.resolve, r.freeClaim, r.enqueue, r.provision, r.survey, r.mountExport, r.configure,
 		r.runLoad, r.collect,

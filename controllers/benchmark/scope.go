@@ -19,7 +19,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/policy"
-	"github.com/nfsbench/nfsbench/internal/policy/rules"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -47,7 +46,7 @@ type Options struct {
 // when Trident has been missing, and which objects it has compared. It is safe for concurrent use.
 type Reconciler struct {
 	Options
-	checker     *rules.Checker
+	checker     *policy.Checker
 	results     sync.Mutex // held by the pass that has results in memory
 	compared    compared
 	began       time.Time

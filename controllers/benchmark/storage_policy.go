@@ -18,7 +18,7 @@ import (
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
-	"github.com/nfsbench/nfsbench/internal/policy/rules"
+	"github.com/nfsbench/nfsbench/internal/policy"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -54,7 +54,7 @@ func (r *Reconciler) admit(ctx context.Context, s *scope) (next, error) {
 
 // refused turns an error of the policy into one that the user must fix.
 func refused(err error) error {
-	if denied := (*rules.Denied)(nil); errors.As(err, &denied) {
+	if denied := (*policy.Denied)(nil); errors.As(err, &denied) {
 		return invalid(v1alpha1.ReasonPolicyDenied, "%w", denied)
 	}
 	return err

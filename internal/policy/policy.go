@@ -1,6 +1,9 @@
-// Package policy reads the policy that an administrator sets for the benchmarks of each namespace.
+// Package policy reads what an administrator allows the benchmarks of each namespace, and decides whether a benchmark
+// complies.
 //
-// The administrator writes the policy in the values of the chart. Package rules decides.
+// The administrator writes the policy in the values of the chart. The rules are CEL (rules.yaml), so the API server and
+// the manager evaluate the same text: the API server refuses a benchmark when it is created, and the manager before a
+// run begins.
 package policy
 
 import (

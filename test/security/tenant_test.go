@@ -22,7 +22,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/controllers/benchmark"
 	"github.com/nfsbench/nfsbench/internal/manifest"
-	"github.com/nfsbench/nfsbench/internal/policy/rules"
+	"github.com/nfsbench/nfsbench/internal/policy"
 	"github.com/nfsbench/nfsbench/test/chart"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
@@ -335,7 +335,7 @@ func TestTheManagerAllowsWhatAdmissionAllows(t *testing.T) {
 	admin, as := cluster(t)
 	c := as(user)
 	read := benchmark.PolicyIn(admin, client.ObjectKey{Namespace: chart.Namespace, Name: "nfsbench-policy"})
-	checker := rules.MustChecker()
+	checker := policy.MustChecker()
 	upgrade := func(values ...string) {
 		t.Helper()
 		for _, o := range chart.Objects(t, chart.Helm(t, values...)) { // in the order of Helm

@@ -1,4 +1,4 @@
-package rules_test
+package policy_test
 
 import (
 	"errors"
@@ -15,7 +15,6 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/policy"
-	"github.com/nfsbench/nfsbench/internal/policy/rules"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
@@ -63,7 +62,7 @@ func client(c bench.NFSClient) gen.Mod {
 
 func TestABenchmarkMayUseWhatThePolicyListsAndNoMore(t *testing.T) {
 	t.Parallel()
-	checker, err := rules.NewChecker()
+	checker, err := policy.NewChecker()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +162,7 @@ func TestABenchmarkMayUseWhatThePolicyListsAndNoMore(t *testing.T) {
 			b.Spec.Clients = 1 // the default of the CRD
 		}
 		err := checker.Check(read(t, example), b)
-		denied := (*rules.Denied)(nil)
+		denied := (*policy.Denied)(nil)
 		switch {
 		case tc.rule == "" && err != nil:
 			t.Errorf("%s: %v", name, err)
@@ -241,7 +240,7 @@ func TestEachFieldOfPodsIsInARuleOrHarmless(t *testing.T) {
 // claim from any way to one.
 func TestWhatIsMadeIsHeldAgainstThePolicy(t *testing.T) {
 	t.Parallel()
-	checker, p := rules.MustChecker(), read(t, example)
+	checker, p := policy.MustChecker(), read(t, example)
 	b := gen.Benchmark("b", gen.In("team-a"), export("/vol/bench", "192.0.2.11"), client(bench.ClientDirectNFS))
 	for address, allowed := range map[string]bool{
 		"192.0.2.11": true, "192.0.2.12": true, "203.0.113.66": false, "": false, "::ffff:192.0.2.11": false, "nas1.example.": false,
@@ -284,7 +283,7 @@ func TestWhatIsMadeIsHeldAgainstThePolicy(t *testing.T) {
 
 func TestTheDefaultAllowsNoNodeToMountAnything(t *testing.T) {
 	t.Parallel()
-	checker, err := rules.NewChecker()
+	checker, err := policy.NewChecker()
 	if err != nil {
 		t.Fatal(err)
 	}

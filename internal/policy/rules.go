@@ -1,8 +1,4 @@
-// Package rules decides whether the policy of the cluster allows a benchmark.
-//
-// The rules are CEL (rules.yaml), so the API server and the manager evaluate the same text:
-// the API server refuses a benchmark when it is created, and the manager before a run begins.
-package rules
+package policy
 
 import (
 	_ "embed"
@@ -19,7 +15,6 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/internal/policy"
 )
 
 //go:embed rules.yaml
@@ -93,11 +88,11 @@ func (d *Denied) Error() string { return d.Message }
 
 // Check returns a *Denied for the first rule that refuses the benchmark, which must have
 // its defaults; nil if all allow it. A rule that cannot be evaluated refuses.
-func (c *Checker) Check(p policy.Policy, b *v1alpha1.NFSBenchmark) error { return c.check(p, b) }
+func (c *Checker) Check(p Policy, b *v1alpha1.NFSBenchmark) error { return c.check(p, b) }
 
 // CheckVolume returns a *Denied if the nodes may not mount the NFS PersistentVolume that the operator is about to
 // create for the benchmark, whatever the origin of its address and path.
-func (c *Checker) CheckVolume(p policy.Policy, b *v1alpha1.NFSBenchmark, pv *corev1.PersistentVolume) error {
+func (c *Checker) CheckVolume(p Policy, b *v1alpha1.NFSBenchmark, pv *corev1.PersistentVolume) error {
 	made := b.DeepCopy()
 	made.Spec.Database, made.Spec.Protocol.Client = nil, bench.ClientKernel // a node mounts it for every client
 	if made.Spec.Storage.Embedded == nil {
@@ -110,7 +105,7 @@ func (c *Checker) CheckVolume(p policy.Policy, b *v1alpha1.NFSBenchmark, pv *cor
 
 // CheckClaim returns a *Denied if the class, or the backend that the benchmark names, may not provide the volume of a
 // claim that the operator is about to create.
-func (c *Checker) CheckClaim(p policy.Policy, b *v1alpha1.NFSBenchmark, pvc *corev1.PersistentVolumeClaim) error {
+func (c *Checker) CheckClaim(p Policy, b *v1alpha1.NFSBenchmark, pvc *corev1.PersistentVolumeClaim) error {
 	made, size := b.DeepCopy(), pvc.Spec.Resources.Requests[corev1.ResourceStorage]
 	if t := made.Spec.Storage.Trident; t != nil && t.BackendName != "" { // the class is the operator's
 		t.Size = size
@@ -123,7 +118,7 @@ func (c *Checker) CheckClaim(p policy.Policy, b *v1alpha1.NFSBenchmark, pvc *cor
 }
 
 // check evaluates the named rules, or all rules without names.
-func (c *Checker) check(p policy.Policy, b *v1alpha1.NFSBenchmark, names ...string) error {
+func (c *Checker) check(p Policy, b *v1alpha1.NFSBenchmark, names ...string) error {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(b)
 	if err != nil {
 		return fmt.Errorf("check the policy: %w", err)
@@ -156,15 +151,15 @@ func (c *Checker) check(p policy.Policy, b *v1alpha1.NFSBenchmark, names ...stri
 }
 
 // asMap returns the policy in the form for CEL, with an empty list instead of an absent one.
-func asMap(p policy.Policy) (map[string]any, error) {
+func asMap(p Policy) (map[string]any, error) {
 	if p.Exports == nil {
-		p.Exports = []policy.Export{}
+		p.Exports = []Export{}
 	}
 	if p.Backends == nil {
-		p.Backends = []policy.Backend{}
+		p.Backends = []Backend{}
 	}
 	if p.StorageClasses == nil {
-		p.StorageClasses = []policy.StorageClass{}
+		p.StorageClasses = []StorageClass{}
 	}
 	for _, list := range []*[]string{
 		&p.HostNetwork, &p.Embedded.NodeMounts, &p.Pods.Labels, &p.Pods.Annotations, &p.Pods.Tolerations,
