@@ -210,7 +210,7 @@ func run(o options, cfg *rest.Config, scheme *runtime.Scheme) error {
 	ctrl.Log.Info("Starting the manager", "version", version, "image", o.image)
 	ctx := ctrl.SetupSignalHandler()
 	if o.leaderElection {
-		go watchStandstill(ctx, time.Now, time.NewTicker(heartbeat).C, func(stood time.Duration) {
+		go watchClock(ctx, time.Now, time.NewTicker(heartbeat).C, func(stood time.Duration) {
 			ctrl.Log.Info("Ending at once, another manager may lead", "stoodStill", stood)
 			os.Exit(1) // an orderly end takes time, and would take the lease from the other manager
 		})

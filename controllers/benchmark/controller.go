@@ -31,11 +31,11 @@ func NewReconciler(o Options) *Reconciler {
 	}
 	r := &Reconciler{Options: o, checker: policy.MustChecker(), began: o.Clock.Now()}
 	r.underWay = []phase{
-		r.hold, r.admit, r.resolve, r.freeClaim, r.enqueue, r.provision, r.survey, r.mountExport, r.configure,
+		r.checkSuspend, r.checkPolicy, r.resolve, r.freeClaim, r.enqueue, r.provision, r.survey, r.mountExport, r.configure,
 		r.runLoad, r.collect,
 	}
 	r.finished = []phase{
-		r.keep, r.stopLoad, r.cleanFiles, r.reportMove, r.remove, r.removeClassVolume, r.removeTrident, r.release,
+		r.retain, r.stopLoad, r.cleanFiles, r.reportMove, r.remove, r.removeClassVolume, r.removeTrident, r.release,
 	}
 	r.deleted = []phase{
 		r.stopLoad, r.cleanFiles, r.reportMove, r.remove, r.removeClassVolume, r.removeTrident, r.removeResult, r.release,

@@ -42,7 +42,7 @@ func (r *Reconciler) nextLevel(ctx context.Context, s *scope) (next, error) {
 	search, err := runfile.ReadCapacitySearch(s.levels)
 	if err != nil {
 		// The current level is unknown, and clients may be in different levels.
-		return r.salvage(ctx, s, outcome{
+		return r.endWithResults(ctx, s, outcome{
 			phase: v1alpha1.PhaseFailed, reason: runfile.FailureInternal,
 			message: fmt.Sprintf("key %q of ConfigMap %s is damaged: %v; create a new NFSBenchmark to run it again",
 				runfile.KeyLevels, s.names.Result, err),

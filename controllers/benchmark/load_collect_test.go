@@ -51,12 +51,12 @@ func TestADamagedResultIsNamed(t *testing.T) {
 	}
 	s.names.Result = "result"
 	o := outcome{phase: v1alpha1.PhaseFailed, reason: v1alpha1.ReasonPodLost, message: "a pod was lost"}
-	if _, err := reconcilerWith(t, cm).salvage(t.Context(), s, o); err == nil {
+	if _, err := reconcilerWith(t, cm).endWithResults(t.Context(), s, o); err == nil {
 		t.Error("a file without a version is one of another release")
 	}
 	cm.BinaryData[runfile.ResultKey(1)] = []byte(`{"version": "` + runfile.ResultVersion + `", "clients": 3}`)
 	s.configMaps = nil
-	if _, err := reconcilerWith(t, cm).salvage(t.Context(), s, o); err != nil {
+	if _, err := reconcilerWith(t, cm).endWithResults(t.Context(), s, o); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.outcome.message; !strings.HasPrefix(got, o.message) || !strings.Contains(got, runfile.ResultKey(1)) {

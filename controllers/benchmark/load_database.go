@@ -120,7 +120,7 @@ func (r *Reconciler) reportKeptSchemas(ctx context.Context, s *scope) (next, err
 	if err != nil || !left || s.plan.Keep {
 		return next{}, err
 	}
-	return s.leave(fmt.Sprintf(
+	return s.reportLeftover(fmt.Sprintf(
 		"schemas of the load may be left in database %s: the next run with them drops them or goes on with them; else "+
 			"drop the users NFSBENCH1 to NFSBENCH%d that have a table NFSBENCH_MARKER, and tablespace %s if nothing else is "+
 			"in it",

@@ -129,7 +129,7 @@ func (r *Reconciler) writePlan(ctx context.Context, s *scope) (*runfile.Plan, er
 	case err != nil:
 		return nil, invalid(v1alpha1.ReasonInvalidSpec, "%w", err)
 	case hash != s.b.Status.PlanHash:
-		err := r.admitPlan(ctx, s, p)
+		err := r.checkLimits(ctx, s, p)
 		if err == nil {
 			s.planHash = &hash
 		}
@@ -216,7 +216,7 @@ func (r *Reconciler) ensureLoad(ctx context.Context, s *scope) (next, error) {
 		s.stage = stageOf(s.progress)
 		return s.wait(v1alpha1.ReasonCollecting, message+"; waiting for the last results of its pods", soon)
 	}
-	return r.salvage(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: v1alpha1.ReasonPodLost, message: message})
+	return r.endWithResults(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: v1alpha1.ReasonPodLost, message: message})
 }
 
 // freeClaim waits until no other pod mounts the claim that a database starts on: that pod may run another database,
@@ -272,12 +272,12 @@ func (r *Reconciler) watchPods(ctx context.Context, s *scope, pods []corev1.Pod)
 	default:
 		o.reason, o.message, ended = end.reason, end.message, s.now.Sub(end.at)
 	}
-	return r.giveUp(ctx, s, o, ended)
+	return r.endEarly(ctx, s, o, ended)
 }
 
-// giveUp ends the run after the collectors had time to publish what was measured and the watch had time to deliver it.
+// endEarly ends the run after the collectors had time to publish what was measured and the watch had time to deliver it.
 // Pods that never ran have nothing to publish.
-func (r *Reconciler) giveUp(ctx context.Context, s *scope, o outcome, ended time.Duration) (next, error) {
+func (r *Reconciler) endEarly(ctx context.Context, s *scope, o outcome, ended time.Duration) (next, error) {
 	patience := watchDelay
 	if len(s.progress) > s.finals() {
 		patience = resultGrace
@@ -286,12 +286,12 @@ func (r *Reconciler) giveUp(ctx context.Context, s *scope, o outcome, ended time
 		s.stage = v1alpha1.PhaseCollecting
 		return s.wait(v1alpha1.ReasonCollecting, "waiting for the last results of a run that failed: "+o.message, soon)
 	}
-	return r.salvage(ctx, s, o)
+	return r.endWithResults(ctx, s, o)
 }
 
-// salvage ends the run with the results that exist. A run with all its results has not failed,
+// endWithResults ends the run with the results that exist. A run with all its results has not failed,
 // whatever the cache shows: it continues to its normal end.
-func (r *Reconciler) salvage(ctx context.Context, s *scope, o outcome) (next, error) {
+func (r *Reconciler) endWithResults(ctx context.Context, s *scope, o outcome) (next, error) {
 	if err := r.readResult(ctx, s); err != nil || allFinal(s) {
 		return next{}, err
 	}
@@ -322,7 +322,7 @@ func (r *Reconciler) cancelLoad(ctx context.Context, s *scope, pods []corev1.Pod
 		s.stage = v1alpha1.PhaseCollecting
 		return s.wait(runfile.FailureCancelled, "stopping the load; what was measured is kept", soon)
 	}
-	return r.salvage(ctx, s, outcome{
+	return r.endWithResults(ctx, s, outcome{
 		phase: v1alpha1.PhaseCancelled, reason: runfile.FailureCancelled,
 		message: "stopped by spec.suspend",
 	})

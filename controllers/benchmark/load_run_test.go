@@ -34,7 +34,7 @@ func TestARunThatFailsWaitsForResultsThatMayStillCome(t *testing.T) {
 		"a collector had its time and ended": {[]runfile.Progress{final, underWay}, resultGrace, false},
 	} {
 		s := &scope{b: gen.Benchmark("demo"), progress: tc.progress}
-		if _, err := reconcilerWith(t).giveUp(t.Context(), s, outcome{phase: v1alpha1.PhaseFailed}, tc.ended); err != nil {
+		if _, err := reconcilerWith(t).endEarly(t.Context(), s, outcome{phase: v1alpha1.PhaseFailed}, tc.ended); err != nil {
 			t.Fatal(err)
 		}
 		if waits := s.outcome == nil; waits != tc.waits {
@@ -69,7 +69,7 @@ func TestARunWhoseResultsAreAllThereHasNotFailed(t *testing.T) {
 		s := &scope{b: b, plan: &result.Plan, progress: []runfile.Progress{{}}}
 		s.names.Result = "result"
 		r := reconcilerWith(t, published)
-		if _, err := r.giveUp(t.Context(), s, outcome{phase: v1alpha1.PhaseFailed}, resultGrace); err != nil {
+		if _, err := r.endEarly(t.Context(), s, outcome{phase: v1alpha1.PhaseFailed}, resultGrace); err != nil {
 			t.Fatal(err)
 		}
 		if failed := s.outcome != nil; failed == final {

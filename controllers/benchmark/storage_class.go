@@ -151,7 +151,7 @@ func (r *Reconciler) removeClassVolume(ctx context.Context, s *scope) (next, err
 	if s.now.Sub(released) < deletePatience {
 		return s.wait(v1alpha1.ReasonCleaningUp, fmt.Sprintf("waiting for PersistentVolume %s to go", pv.Name), 2*time.Second)
 	}
-	return s.leave(fmt.Sprintf("PersistentVolume %s is %s and was not removed within %s: %s; see kubectl describe pv %s",
+	return s.reportLeftover(fmt.Sprintf("PersistentVolume %s is %s and was not removed within %s: %s; see kubectl describe pv %s",
 		pv.Name, pv.Status.Phase, deletePatience, pv.Status.Message, pv.Name))
 }
 
@@ -164,5 +164,5 @@ func (r *Reconciler) removeInterrupted(ctx context.Context, s *scope, volume str
 	if s.now.Sub(later(left.since, endedAt(s.b))) < deletePatience {
 		return s.wait(v1alpha1.ReasonCleaningUp, "waiting for "+left.what, soon)
 	}
-	return s.leave("still there: " + left.what)
+	return s.reportLeftover("still there: " + left.what)
 }

@@ -190,7 +190,7 @@ func (r *Reconciler) tridentBackend(ctx context.Context, s *scope) (next, error)
 	if name == "" {
 		return next{}, nil
 	}
-	backend, _ := s.policy.Backend(name) // admit has checked that it exists
+	backend, _ := s.policy.Backend(name) // checkPolicy has checked that it exists
 	config := manifest.TridentBackendConfig(s.b, r.TridentNamespace, backend.BackendSpec)
 	where := config.GetNamespace() + "/" + config.GetName()
 	if err := r.ensure(ctx, s.b, config); err != nil {

@@ -154,7 +154,7 @@ func (r *Reconciler) breakOff(ctx context.Context, s *scope) error {
 	if s.outcome = &o; s.plan == nil {
 		return nil
 	}
-	_, err := r.salvage(ctx, s, o)
+	_, err := r.endWithResults(ctx, s, o)
 	return err
 }
 

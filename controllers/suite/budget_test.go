@@ -44,7 +44,7 @@ func suiteOne() *v1alpha1.NFSBenchmarkSuite {
 	return s
 }
 
-// observed is a pass over what there is, as far as observe.
+// observed is a pass over what there is, as far as readResults.
 func observed(t *testing.T, objects ...client.Object) *scope {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -62,7 +62,7 @@ func observed(t *testing.T, objects ...client.Object) *scope {
 	c := b.Build()
 	r := NewReconciler(Options{Client: c, Reader: c, Clock: testclock.NewFakePassiveClock(noon)})
 	s := &scope{suite: suiteOne(), now: noon, left: recordBudget()}
-	for _, p := range []phase{r.recall, r.observe} {
+	for _, p := range []phase{r.findRuns, r.readResults} {
 		if _, err := p(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}

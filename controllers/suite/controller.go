@@ -33,7 +33,7 @@ const (
 func NewReconciler(o Options) *Reconciler {
 	r := &Reconciler{Options: o, memory: newMemory()}
 	r.phases = []phase{
-		r.recall, r.validate, r.checkArgo, r.grant, r.start, r.observe, r.control, r.conclude, r.keep, r.regress, r.prune,
+		r.findRuns, r.validate, r.checkArgo, r.grantRights, r.start, r.readResults, r.control, r.endRuns, r.writeRecords, r.regress, r.prune,
 	}
 	return r
 }

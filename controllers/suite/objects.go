@@ -83,9 +83,9 @@ func isScheduled(s *scope, obj metav1.Object) bool {
 	return c != nil && c.Kind == workflow.CronWorkflow.Kind && c.Name == s.suite.Name
 }
 
-// grant gives the workflow's pods the few rights that they need. It applies only objects that are missing or have
+// grantRights gives the workflow's pods the few rights that they need. It applies only objects that are missing or have
 // changed.
-func (r *Reconciler) grant(ctx context.Context, s *scope) (next, error) {
+func (r *Reconciler) grantRights(ctx context.Context, s *scope) (next, error) {
 	if s.matrix == nil || !s.wantsArgo() {
 		return next{}, nil
 	}

@@ -73,8 +73,8 @@ func attemptOf(run, workflow string) int32 {
 // maxBenchmarks bounds the benchmarks of a run that are read: the largest matrix, with four attempts each.
 const maxBenchmarks = 4 * matrix.MaxBenchmarks
 
-// conclude ends the runs that have nothing under way. Its decision is final, so it reads past the cache.
-func (r *Reconciler) conclude(ctx context.Context, s *scope) (next, error) {
+// endRuns ends the runs that have nothing under way. Its decision is final, so it reads past the cache.
+func (r *Reconciler) endRuns(ctx context.Context, s *scope) (next, error) {
 	for _, one := range s.open() {
 		if !one.loaded || !one.isDone() || len(one.live) > 0 {
 			continue
@@ -153,9 +153,9 @@ const (
 	recordEvery = 30 * time.Second
 )
 
-// keep writes the records: when a run begins, at intervals while it is under way, and when it has ended. The
+// writeRecords writes the records: when a run begins, at intervals while it is under way, and when it has ended. The
 // measurements then outlive the benchmarks.
-func (r *Reconciler) keep(ctx context.Context, s *scope) (next, error) {
+func (r *Reconciler) writeRecords(ctx context.Context, s *scope) (next, error) {
 	for _, one := range s.open() {
 		if !one.loaded || !one.isDue(s.now) {
 			continue

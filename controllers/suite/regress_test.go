@@ -121,7 +121,7 @@ func TestBenchmarksOfAResubmissionHaveNewNames(t *testing.T) {
 	one.loaded, one.file.Results = true, []runfile.SuiteResult{
 		{Cell: "x", Repetition: 1, Attempt: 0, Phase: string(v1alpha1.PhaseSucceeded)}, {Cell: "y", Repetition: 1, Attempt: 2, Phase: string(v1alpha1.PhaseFailed)},
 	}
-	if err := r.again(t.Context(), s, one); err != nil {
+	if err := r.resubmit(t.Context(), s, one); err != nil {
 		t.Fatal(err)
 	}
 	raw, err := json.Marshal(made.Object)

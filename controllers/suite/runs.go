@@ -39,8 +39,8 @@ const argoHelp = "Argo Workflows is not installed: install v3.6 or newer, for ex
 	"https://github.com/argoproj/argo-workflows/releases/latest/download/install.yaml, " +
 	"or with helm install argo-workflows argo/argo-workflows; the suite starts by itself then"
 
-// recall finds the existing runs by their workflows and their records. It reads only metadata.
-func (r *Reconciler) recall(ctx context.Context, s *scope) (next, error) {
+// findRuns finds the existing runs by their workflows and their records. It reads only metadata.
+func (r *Reconciler) findRuns(ctx context.Context, s *scope) (next, error) {
 	byName := map[string]*run{}
 	of := func(name string) *run {
 		if byName[name] == nil {
@@ -169,9 +169,9 @@ func recordBudget() runfile.Budget {
 	return runfile.Budget{Bytes: runfile.MaxStoredRunBytes, Elements: 200_000}
 }
 
-// observe reads the progress of the oldest unfinished runs, and the result of the newest run if it has ended. A problem
+// readResults reads the progress of the oldest unfinished runs, and the result of the newest run if it has ended. A problem
 // of a later run does not delay the end of an earlier one.
-func (r *Reconciler) observe(ctx context.Context, s *scope) (next, error) {
+func (r *Reconciler) readResults(ctx context.Context, s *scope) (next, error) {
 	open := s.open()
 	look := open[:min(len(open), maxOpen)]
 	if len(look) < len(open) {
@@ -185,7 +185,7 @@ func (r *Reconciler) observe(ctx context.Context, s *scope) (next, error) {
 	for i, one := range look {
 		err := r.load(ctx, s, one)
 		if err == nil && one.loaded && !one.isOver() {
-			err = r.look(ctx, s, one)
+			err = r.readRun(ctx, s, one)
 		}
 		if bad := (*pass.Invalid)(nil); i > 0 && errors.As(err, &bad) {
 			s.blocked = &fact{Reason: bad.Reason, Message: bad.Error()}
@@ -241,8 +241,8 @@ func otherRelease(name string, err *runfile.VersionError) error {
 	return blocked(v1alpha1.ReasonOtherRelease, fmt.Errorf("ConfigMap %q: %w as the operator", name, err))
 }
 
-// look reads the newest workflow of a run, and its benchmarks.
-func (r *Reconciler) look(ctx context.Context, s *scope, one *run) error {
+// readRun reads the newest workflow of a run, and its benchmarks.
+func (r *Reconciler) readRun(ctx context.Context, s *scope, one *run) error {
 	if name := one.workflow(); name != "" {
 		wf := &unstructured.Unstructured{}
 		wf.SetGroupVersionKind(workflow.Workflow)

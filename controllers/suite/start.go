@@ -102,7 +102,7 @@ func (r *Reconciler) start(ctx context.Context, s *scope) (next, error) {
 		}
 		s.runs = append(s.runs, one)
 	default:
-		if err := r.again(ctx, s, s.current()); err != nil {
+		if err := r.resubmit(ctx, s, s.current()); err != nil {
 			return next{}, err
 		}
 	}
@@ -127,8 +127,8 @@ func (r *run) wasResubmitted(asked string) bool {
 		func(w metav1.PartialObjectMetadata) bool { return w.Annotations[v1alpha1.AnnotationResubmit] == asked })
 }
 
-// again resubmits a run: it continues where the run ended.
-func (r *Reconciler) again(ctx context.Context, s *scope, one *run) error {
+// resubmit resubmits a run: it continues where the run ended.
+func (r *Reconciler) resubmit(ctx context.Context, s *scope, one *run) error {
 	if err := r.load(ctx, s, one); err != nil {
 		return err
 	}

@@ -134,16 +134,16 @@ func (e *engine) open(ctx context.Context, t target.Target) error {
 			return fmt.Errorf("open stream %d of %d: %w", i+1, streams, errors.Join(err, e.closeStreams()))
 		}
 		e.streams = append(e.streams, s)
-		e.drivers = append(e.drivers, driver{workers: e.workers[i*slots : (i+1)*slots], lanes: make([]lane, s.Lanes())})
+		e.drivers = append(e.drivers, driver{workers: e.workers[i*slots : (i+1)*slots], threads: make([]thread, s.Threads())})
 	}
-	lanes := e.lanes()
-	e.rec = recorder.New(lanes)
+	threads := e.threads()
+	e.rec = recorder.New(threads)
 	for s, d := range e.drivers {
-		for i := range d.lanes {
-			lanes--
-			d.lanes[i].shard = e.rec.Shard(lanes)
+		for i := range d.threads {
+			threads--
+			d.threads[i].shard = e.rec.Shard(threads)
 			if paths, ok := e.streams[s].(target.Paths); ok {
-				d.lanes[i].path = paths.Path(i)
+				d.threads[i].path = paths.Path(i)
 			}
 		}
 	}
@@ -159,7 +159,7 @@ const (
 // ceiling measures how many I/Os a second all workers reach if nothing but the client limits them; nil if the
 // target cannot measure it. Reads change the buffers; a pattern with only writes keeps their content.
 func (e *engine) ceiling(ctx context.Context) (perSecond *int64, err error) {
-	defer target.ProvideThreads(2 * e.lanes())() // for the client and for the answering side
+	defer target.ProvideThreads(2 * e.threads())() // for the client and for the answering side
 	ctx, cancel := context.WithTimeout(ctx, ceilingTimeout)
 	defer cancel()
 	ops, errs := make([]int64, len(e.streams)), make([]error, len(e.streams))
@@ -189,10 +189,10 @@ func (e *engine) ceiling(ctx context.Context) (perSecond *int64, err error) {
 	return new(sum * int64(time.Second/time.Millisecond) / ceilingWindow.Milliseconds()), nil
 }
 
-// lanes returns the number of threads of all streams.
-func (e *engine) lanes() (n int) {
+// threads returns the number of threads of all streams.
+func (e *engine) threads() (n int) {
 	for i := range e.drivers {
-		n += len(e.drivers[i].lanes)
+		n += len(e.drivers[i].threads)
 	}
 	return n
 }

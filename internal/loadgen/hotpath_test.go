@@ -17,7 +17,7 @@ import (
 // hotEngine gives an engine in a round that lasts forever.
 func hotEngine(tb testing.TB, pattern bench.RawPattern, rate int64) *engine {
 	tb.Helper()
-	tgt, plan := &targettest.Memory{LaneCount: 2}, testPlan(pattern)
+	tgt, plan := &targettest.Memory{ThreadCount: 2}, testPlan(pattern)
 	plan.Workload.Raw.OperationsPerSecond = new(rate)
 	if strings.HasSuffix(string(pattern), "Mixed") {
 		plan.Workload.Raw.ReadPercent = new(int32(50))
@@ -103,7 +103,7 @@ func TestNoOperationOfASearchAllocates(t *testing.T) {
 			t.Run(string(arrivals)+"/"+name, func(t *testing.T) {
 				plan.Workload.SLOB.Capacity = &bench.Capacity{Arrivals: arrivals}
 				step.Kind, step.OperationsPerSecond = runfile.StepRate, 1_000_000
-				e := hotUsers(t, &targettest.Memory{LaneCount: 2}, plan, step)
+				e := hotUsers(t, &targettest.Memory{ThreadCount: 2}, plan, step)
 				checkAllocations(t, e, 0)
 			})
 		}
@@ -163,7 +163,7 @@ func TestNoOperationOfAUserAllocates(t *testing.T) {
 	for name, load := range userLoads() {
 		t.Run(name, func(t *testing.T) {
 			plan, step := load()
-			e := hotUsers(t, &targettest.Memory{LaneCount: 2}, plan, step)
+			e := hotUsers(t, &targettest.Memory{ThreadCount: 2}, plan, step)
 			checkAllocations(t, e, 0)
 		})
 	}
@@ -173,7 +173,7 @@ func BenchmarkUser(b *testing.B) {
 	for name, load := range userLoads() {
 		b.Run(name, func(b *testing.B) {
 			plan, step := load()
-			benchmarkDriver(b, hotUsers(b, &targettest.Memory{LaneCount: 2}, plan, step))
+			benchmarkDriver(b, hotUsers(b, &targettest.Memory{ThreadCount: 2}, plan, step))
 		})
 	}
 }

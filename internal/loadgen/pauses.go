@@ -27,7 +27,7 @@ func (e *engine) pauses(r *round, end, since time.Duration) *runfile.Pauses {
 	return out
 }
 
-// gaps returns the common gaps of the lanes of each path, and of all lanes under "".
+// gaps returns the common gaps of the threads of each path, and of all threads under "".
 func (e *engine) gaps(end, since time.Duration) map[string][]recorder.Gap {
 	all := map[string][]recorder.Gap{}
 	onPath := since
@@ -39,8 +39,8 @@ func (e *engine) gaps(end, since time.Duration) map[string][]recorder.Gap {
 		if !d.busy() {
 			continue
 		}
-		for at := range d.lanes {
-			l := &d.lanes[at]
+		for at := range d.threads {
+			l := &d.threads[at]
 			merge(all, "", l.gaps.Until(end, since))
 			merge(all, l.path, l.gaps.Until(end, onPath))
 		}
@@ -48,7 +48,7 @@ func (e *engine) gaps(end, since time.Duration) map[string][]recorder.Gap {
 	return all
 }
 
-// merge reduces the gaps of a path to those that a further lane has in common with them.
+// merge reduces the gaps of a path to those that a further thread has in common with them.
 func merge(all map[string][]recorder.Gap, path string, gaps []recorder.Gap) {
 	have, known := all[path]
 	if all[path] = gaps; known {

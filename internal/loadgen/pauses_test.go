@@ -131,7 +131,7 @@ func TestAPauseThatLastsIsInWhatIsSaved(t *testing.T) {
 
 const s = time.Second
 
-// onPaths is a target whose lanes are on two paths in turn. The second one stands still from one time to another.
+// onPaths is a target whose threads are on two paths in turn. The second one stands still from one time to another.
 type onPaths struct {
 	*targettest.Memory
 	from, to time.Duration
@@ -150,9 +150,9 @@ type streamOnPaths struct {
 	start time.Time
 }
 
-func (*streamOnPaths) Path(lane int) string { return fmt.Sprintf("path %d", lane%2) }
+func (*streamOnPaths) Path(thread int) string { return fmt.Sprintf("path %d", thread%2) }
 
-func (p *streamOnPaths) Lanes() int { return p.Stream.Lanes() }
+func (p *streamOnPaths) Threads() int { return p.Stream.Threads() }
 
 func (p *streamOnPaths) Close() error { return p.Stream.Close() }
 
@@ -162,7 +162,7 @@ func (p *streamOnPaths) Run(ctx context.Context, d target.Driver) {
 }
 
 func (p *streamOnPaths) Done(io *target.IO) {
-	if at := time.Since(p.start); io.Lane%2 == 1 && at >= p.from && at < p.to {
+	if at := time.Since(p.start); io.Thread%2 == 1 && at >= p.from && at < p.to {
 		time.Sleep(p.to - at)
 	}
 	p.Driver.Done(io)

@@ -46,7 +46,7 @@ type reading struct {
 // Measure implements course.Engine: it runs warm-up and window.
 func (r *Runner) Measure(ctx context.Context, rep int32, l course.Level) (course.Outcome, error) {
 	r.engine.take(l.Step)
-	defer target.ProvideThreads(r.engine.lanes() + 1)() // and the sentinel
+	defer target.ProvideThreads(r.engine.threads() + 1)() // and the sentinel
 	m := &measuring{index: rep, Level: l, channels: r.target.Channels(), level: r.newLevelReport(rep, l)}
 	// In-flight I/Os outlive a cancelled run: they are drained, not cancelled.
 	ioCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -105,10 +105,10 @@ func runMem(ctx context.Context, t *testing.T, plan runfile.Plan, tgt *targettes
 // runFunc is runMem or runStreams.
 type runFunc func(context.Context, *testing.T, runfile.Plan, *targettest.Memory, ...func(*Options)) (*runfile.Load, *memory)
 
-// runStreams is runMem with two lanes for each stream, instead of one for each slot.
+// runStreams is runMem with two threads for each stream, instead of one for each slot.
 func runStreams(ctx context.Context, t *testing.T, plan runfile.Plan, tgt *targettest.Memory, change ...func(*Options)) (*runfile.Load, *memory) {
 	t.Helper()
-	tgt.LaneCount = 2
+	tgt.ThreadCount = 2
 	return runMem(ctx, t, plan, tgt, change...)
 }
 
@@ -118,10 +118,10 @@ type bubble struct {
 	run runFunc
 }
 
-// eachWay runs a test once with a lane for each slot and once with a few lanes.
+// eachWay runs a test once with a thread for each slot and once with a few threads.
 func eachWay(t *testing.T, test func(bubble)) {
 	t.Helper()
-	for name, run := range map[string]runFunc{"a lane for each slot": runMem, "two lanes": runStreams} {
+	for name, run := range map[string]runFunc{"a thread for each slot": runMem, "two threads": runStreams} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { test(bubble{t, run}) })
 		})

@@ -59,7 +59,7 @@ func (s *watchedStream) Close() error {
 
 func runWatched(t *testing.T, fail error) (*runfile.Load, string) {
 	t.Helper()
-	w := &watched{fail: fail, Memory: &targettest.Memory{LaneCount: 1, Delay: 10 * time.Millisecond}}
+	w := &watched{fail: fail, Memory: &targettest.Memory{ThreadCount: 1, Delay: 10 * time.Millisecond}}
 	load, _ := runMem(t.Context(), t, testPlan(bench.PatternRead), w.Memory, func(o *Options) {
 		o.Open = func(context.Context) (target.Target, error) { return w, nil }
 	})
@@ -227,20 +227,20 @@ func TestWhatCouldNotBeReadIsNotCopied(t *testing.T) {
 	}
 }
 
-func TestEveryLaneRecordsInAPlaceOfItsOwn(t *testing.T) {
+func TestEveryThreadRecordsInAPlaceOfItsOwn(t *testing.T) {
 	e := hotEngine(t, bench.PatternRead, 0)
 	seen := map[*recorder.Shard]bool{}
 	for _, d := range e.drivers {
-		for i := range d.lanes {
-			seen[d.lanes[i].shard] = true
+		for i := range d.threads {
+			seen[d.threads[i].shard] = true
 		}
 	}
 	if len(seen) != 4 {
-		t.Errorf("two streams of two lanes record in %d places", len(seen))
+		t.Errorf("two streams of two threads record in %d places", len(seen))
 	}
 }
 
-func TestALaneForgetsTheTimeOverAPause(t *testing.T) {
+func TestAThreadForgetsTheTimeOverAPause(t *testing.T) {
 	e := hotEngine(t, bench.PatternRead, 0)
 	d := e.drivers[0].ready()
 	looks := ticks(e)
@@ -270,7 +270,7 @@ func TestOneSetOfStreamsServesAllSteps(t *testing.T) {
 			"scans": {slobPlan(bench.SLOBFullTableScan, 33), "open 33 x 32768;open 33 x 32768;run;run;run;run;open 8 x 1048576;run;close;close;close"},
 		} {
 			tc.plan.Schedule = runfile.Schedule{BaselineSeconds: 1, WarmupSeconds: 1, DurationSeconds: 1, Repetitions: 2}
-			w := &watched{Memory: &targettest.Memory{LaneCount: 1, Delay: 100 * time.Millisecond}}
+			w := &watched{Memory: &targettest.Memory{ThreadCount: 1, Delay: 100 * time.Millisecond}}
 			load, _ := runMem(t.Context(), t, tc.plan, w.Memory, func(o *Options) {
 				o.Open = func(context.Context) (target.Target, error) { return w, nil }
 			})
@@ -295,7 +295,7 @@ func TestTheFirstUsersAreSpreadOverAllChannelsAndThenOverAllStreams(t *testing.T
 		{3, 10, "[0 1 2] [0 1 2] [0 1 2] [0]"},
 	} {
 		step := runfile.Step{Kind: runfile.StepUsers, Users: tc.users}
-		e := hotUsersOver(t, &targettest.Memory{LaneCount: 1}, tc.channels, slobPlan(bench.SLOBRandomRead, 200), step)
+		e := hotUsersOver(t, &targettest.Memory{ThreadCount: 1}, tc.channels, slobPlan(bench.SLOBRandomRead, 200), step)
 		var busy []string
 		for _, d := range e.drivers {
 			slots := []int{}

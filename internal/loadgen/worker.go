@@ -45,7 +45,7 @@ type worker struct {
 	tainted    bool          // the buffer may lack the base data of a file, under the stamps
 	overdue    bool          // the current operation could not start at its due time; open loop
 	lastDone   time.Duration // when its last counted operation ended
-	last       *lane         // where its last I/O ended
+	last       *thread       // where its last I/O ended
 	started    int64         // operations due in the window that started; open loop
 	late       int64         // of these, the number that started after their due time
 
@@ -54,13 +54,13 @@ type worker struct {
 
 const cacheLines = 128 // bytes; two, because they are fetched in pairs
 
-// lane is the state of one goroutine that calls next and done.
-type lane struct {
+// thread is the state of one goroutine that calls next and done.
+type thread struct {
 	shard *recorder.Shard
 	gaps  recorder.Gaps
 	path  string // the path of its I/O; empty if unknown
 	// The end of one I/O is the start of the next one in the same slot, which saves a reading of the clock. slot
-	// is -1 or the slot whose I/O ended last, at ended. A slot that has since moved to another lane ended its
+	// is -1 or the slot whose I/O ended last, at ended. A slot that has since moved to another thread ended its
 	// last I/O there.
 	slot  int
 	ended time.Duration
@@ -83,7 +83,7 @@ func (w *worker) begin(r *round) {
 
 // next fills in the next I/O of the pattern, or the time to wait before it. It returns false if there is
 // none: the round has ended, or is being ended.
-func (w *worker) next(io *target.IO, l *lane) bool {
+func (w *worker) next(io *target.IO, l *thread) bool {
 	io.Wait = 0
 	// In a search for capacity, the write of an update is due like any other I/O.
 	if w.half && (w.engine.rate == nil || w.engine.copies) {
@@ -231,7 +231,7 @@ func (w *worker) toWrite(io *target.IO, f *fileset.File) {
 }
 
 // done records the result of an I/O from next.
-func (w *worker) done(io *target.IO, l *lane) {
+func (w *worker) done(io *target.IO, l *thread) {
 	end := w.elapsed()
 	l.slot, l.ended, w.last = io.Slot, end, l
 	d := recorder.Read
@@ -268,7 +268,7 @@ const (
 
 // check compares the data of a read with the possible writes: the last write that had ended when the read
 // began, or any write that has begun since. Its time is not part of a latency.
-func (w *worker) check(io *target.IO, l *lane) {
+func (w *worker) check(io *target.IO, l *thread) {
 	f := w.job.Main
 	last := f.Tracker.Newest(w.block)
 	if w.updates {
@@ -369,23 +369,23 @@ func patternOf(raw *bench.RawWorkload) (overwrites, copies, draws bool) {
 // driver serves a stream with the workers of one job, by slot.
 type driver struct {
 	workers []worker
-	lanes   []lane
+	threads []thread
 }
 
-// ready resets the state of the lanes from an earlier round.
+// ready resets the state of the threads from an earlier round.
 func (d *driver) ready() *driver {
-	for i := range d.lanes {
-		d.lanes[i].slot = -1
-		d.lanes[i].gaps.Reset()
+	for i := range d.threads {
+		d.threads[i].slot = -1
+		d.threads[i].gaps.Reset()
 	}
 	return d
 }
 
 // Next implements target.Driver.
-func (d *driver) Next(io *target.IO) bool { return d.workers[io.Slot].next(io, &d.lanes[io.Lane]) }
+func (d *driver) Next(io *target.IO) bool { return d.workers[io.Slot].next(io, &d.threads[io.Thread]) }
 
 // Done implements target.Driver.
-func (d *driver) Done(io *target.IO) { d.workers[io.Slot].done(io, &d.lanes[io.Lane]) }
+func (d *driver) Done(io *target.IO) { d.workers[io.Slot].done(io, &d.threads[io.Thread]) }
 
 // busy reports whether any of the workers is not idle.
 func (d *driver) busy() bool {

@@ -185,8 +185,8 @@ func (p Pause) isLong(s *RepetitionFacts) bool {
 	if l := s.Total.Latency; l != nil && !l.MeanOnly && p.Milliseconds*1000 < pausedLatencies*l.P50Microseconds {
 		return false
 	}
-	lanes := int64(max(len(s.Paths), 1)) * int64(max(s.Clients, 1))
-	return float64(p.Milliseconds)*float64(s.Total.Ops) >= pausedLatencies*float64(lanes)*float64(s.DurationMilliseconds)
+	connections := int64(max(len(s.Paths), 1)) * int64(max(s.Clients, 1))
+	return float64(p.Milliseconds)*float64(s.Total.Ops) >= pausedLatencies*float64(connections)*float64(s.DurationMilliseconds)
 }
 
 // longestPause returns the longest pause of all repetitions; nil if unknown.

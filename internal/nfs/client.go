@@ -16,11 +16,11 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 )
 
-// A farewell ends when the server has been silent for farewellSilence, so that a dead server does not delay it. A
-// server that answers gets farewellTimeout, because it keeps state that it is not told to drop until the lease ends.
+// Closing ends when the server has been silent for closeSilence, so that a dead server does not delay it. A
+// server that answers gets closeTimeout, because it keeps state that it is not told to drop until the lease ends.
 const (
-	farewellSilence = time.Second
-	farewellTimeout = 30 * time.Second
+	closeSilence = time.Second
+	closeTimeout = 30 * time.Second
 )
 
 // Client is one mounted export. Its methods are safe for concurrent use.
@@ -214,7 +214,7 @@ func (c *Client) Close() error {
 		for _, s := range open {
 			_ = s.Close() // nobody can act on an error of closing a socket
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), farewellTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 		defer cancel()
 		if err := c.proto.close(ctx); err != nil {
 			c.cfg.Logger.Debug("The server did not take the good-bye", "error", err)

@@ -60,10 +60,10 @@ type protocol interface {
 	nameProtocol
 	// data encodes READ and WRITE over the transport.
 	data() stream.Protocol
-	// prepare completes the configuration of a stream. The parameter lanes has the channel of each lane, and connections
-	// is the number of connections per channel. It returns all lanes, including those to data servers, and a function
+	// prepare completes the configuration of a stream. The parameter threads has the channel of each thread, and connections
+	// is the number of connections per channel. It returns all threads, including those to data servers, and a function
 	// that releases the resources of the stream.
-	prepare(ctx context.Context, cfg *stream.Config, lanes []*channel, connections int) ([]*channel, func(), error)
+	prepare(ctx context.Context, cfg *stream.Config, threads []*channel, connections int) ([]*channel, func(), error)
 	// close releases the server's state of this client, within ctx.
 	close(ctx context.Context) error
 }

@@ -15,29 +15,28 @@ import (
 type protoV3 struct {
 	t *transport
 	// head is the head of every request; the procedure is filled in.
-	head []byte
-	// farewell unmounts.
-	farewell func(ctx context.Context) error
+	head    []byte
+	unmount func(ctx context.Context) error
 }
 
-func newProtoV3(t *transport, cred rpc.Auth, farewell func(context.Context) error) *protoV3 {
-	return &protoV3{t: t, head: rpc.AppendCall(nil, v3.Program, v3.Version, 0, cred), farewell: farewell}
+func newProtoV3(t *transport, cred rpc.Auth, unmount func(context.Context) error) *protoV3 {
+	return &protoV3{t: t, head: rpc.AppendCall(nil, v3.Program, v3.Version, 0, cred), unmount: unmount}
 }
 
 func (p *protoV3) data() stream.Protocol { return &dataV3{head: p.head} }
 
 func (p *protoV3) prepare(
-	_ context.Context, cfg *stream.Config, lanes []*channel, _ int,
+	_ context.Context, cfg *stream.Config, threads []*channel, _ int,
 ) ([]*channel, func(), error) {
 	cfg.Protocol = p.data()
-	return lanes, func() {}, nil
+	return threads, func() {}, nil
 }
 
 func (p *protoV3) close(ctx context.Context) error {
 	p.t.close()
-	ctx, cancel := context.WithTimeout(ctx, farewellSilence)
+	ctx, cancel := context.WithTimeout(ctx, closeSilence)
 	defer cancel()
-	return p.farewell(ctx)
+	return p.unmount(ctx)
 }
 
 func (p *protoV3) commit(ctx context.Context, f *File, _ int) (stream.Verifier, error) {

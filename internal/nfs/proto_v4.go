@@ -82,7 +82,7 @@ func (p *placeV4) mount(ctx context.Context, names []string) error {
 }
 
 func (p *protoV4) data() stream.Protocol {
-	return &dataV4{lanes: []laneV4{{server: p.server(), table: p.server().control}}}
+	return &dataV4{threads: []threadV4{{server: p.server(), table: p.server().control}}}
 }
 
 func (p *protoV4) close(ctx context.Context) error {

@@ -98,8 +98,8 @@ func (s *serverV4) stats() ServerStats {
 		return out
 	}
 	out.Version = bench.NFSv41
-	s.facts.Lock()
-	defer s.facts.Unlock()
+	s.stateMu.Lock()
+	defer s.stateMu.Unlock()
 	out.Owner, out.OwnerMinor, out.Scope = s.identity.major, s.identity.minor, s.identity.scope
 	out.Slot = s.ended
 	for t := range s.tables {

@@ -15,7 +15,7 @@ import (
 type Stream struct {
 	*stream.Stream
 	c        *Client
-	channels []*channel // of the lanes
+	channels []*channel // of the threads
 	release  func()     // releases the protocol's resources
 }
 
@@ -33,39 +33,39 @@ func (c *Client) NewStream(ctx context.Context, cfg StreamConfig) (*Stream, erro
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.MountTimeout)
 	defer cancel()
 	connections := max(cfg.Connections, 1)
-	var lanes []*channel
+	var threads []*channel
 	for range connections {
-		lanes = append(lanes, c.channels...)
+		threads = append(threads, c.channels...)
 	}
 	config := stream.Config{
-		Dial: func(ctx context.Context, lane int) (net.Conn, error) {
-			ch := lanes[lane]
+		Dial: func(ctx context.Context, thread int) (net.Conn, error) {
+			ch := threads[thread]
 			return dial(ctx, ch.addr, ch.port, ch.dontRoute)
 		},
-		Describe: func(lane int) string { return lanes[lane].describe() },
+		Describe: func(thread int) string { return threads[thread].describe() },
 		Slots:    cfg.Slots, BlockBytes: cfg.BlockBytes,
 		ReadBytes: c.info.TransferReadBytes, WriteBytes: c.info.TransferWriteBytes,
 		Timeout: c.cfg.CallTimeout, Now: c.cfg.Now, Logger: c.cfg.Logger,
 	}
-	lanes, release, err := c.proto.prepare(ctx, &config, lanes, connections)
+	threads, release, err := c.proto.prepare(ctx, &config, threads, connections)
 	if err != nil {
 		return nil, fmt.Errorf("open a stream of %s: %w", c.cfg.Export, err)
 	}
-	config.Lanes = len(lanes)
+	config.Threads = len(threads)
 	inner, err := stream.New(ctx, config)
 	if err != nil {
 		release()
 		return nil, fmt.Errorf("open a stream of %s: %w", c.cfg.Export, err)
 	}
-	s := &Stream{Stream: inner, c: c, channels: lanes, release: release}
+	s := &Stream{Stream: inner, c: c, channels: threads, release: release}
 	c.streamsMu.Lock()
 	c.streams = append(c.streams, s)
 	c.streamsMu.Unlock()
 	return s, nil
 }
 
-// Path returns the name of a lane's channel.
-func (s *Stream) Path(lane int) string { return s.channels[lane].describe() }
+// Path returns the name of a thread's channel.
+func (s *Stream) Path(thread int) string { return s.channels[thread].describe() }
 
 // Close ends the connections. The counts remain. A second Close does nothing.
 func (s *Stream) Close() error {
@@ -78,9 +78,9 @@ func (s *Stream) Close() error {
 	err := s.Stream.Close()
 	s.release()
 	s.c.streams = slices.Delete(s.c.streams, i, i+1)
-	for lane := range s.Lanes() {
-		t, _ := s.Traffic(lane)
-		s.channels[lane].ended.Add(t)
+	for thread := range s.Threads() {
+		t, _ := s.Traffic(thread)
+		s.channels[thread].ended.Add(t)
 	}
 	return err
 }
@@ -91,11 +91,11 @@ func (c *Client) withStreams(ch *channel, s ChannelStats) ChannelStats {
 	defer c.streamsMu.Unlock()
 	s.Add(ch.ended)
 	for _, st := range c.streams {
-		for lane, its := range st.channels {
+		for thread, its := range st.channels {
 			if its != ch {
 				continue
 			}
-			t, up := st.Traffic(lane)
+			t, up := st.Traffic(thread)
 			if s.Add(t); !up && s.State == ChannelUp {
 				s.State = ChannelReconnecting
 			}

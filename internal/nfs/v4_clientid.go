@@ -61,10 +61,10 @@ func (s *serverV4) destroyClientID(ctx context.Context) error {
 	// The server may have executed a CREATE_SESSION whose caller gave up. Repeating it returns the session that it
 	// created (RFC 8881 section 18.36.4).
 	id := s.ids.at(s.who())
-	if err := id.turn.take(ctx); err != nil {
+	if err := id.mu.lock(ctx); err != nil {
 		return err
 	}
-	defer id.turn.give()
+	defer id.mu.unlock()
 	c, err := s.createSession(ctx, s.control, id)
 	if err != nil {
 		return err

@@ -12,12 +12,12 @@ import (
 
 // dataV4 is the stream.Protocol of NFSv4.0 and NFSv4.1: [SEQUENCE,] PUTFH, READ or WRITE.
 type dataV4 struct {
-	lanes   []laneV4
+	threads []threadV4
 	layouts *layoutsV4 // of measured I/O with pNFS; otherwise nil
 }
 
-// laneV4 is the destination of a lane.
-type laneV4 struct {
+// threadV4 is the destination of a thread.
+type threadV4 struct {
 	server *serverV4
 	table  *session.Table // nil with NFSv4.0
 	group  int            // above 0 for a data server
@@ -36,11 +36,11 @@ const inFlight = 1 << 63
 
 // Append implements stream.Protocol.
 func (v *dataV4) Append(b []byte, p *stream.Part) ([]byte, error) {
-	to := &v.lanes[p.Lane]
+	to := &v.threads[p.Thread]
 	f := p.IO.State.(*fileV4) //nolint:errcheck,forcetypeassert // Prepare has put it there
 	out, err := f.append(b, p, to)
 	if err != nil && to.group > 0 {
-		f.fly(p, false)
+		f.countInFlight(p, false)
 		if !errors.Is(err, stream.ErrNoSlot) {
 			// For any missing state, the metadata server decides whether to wait for it.
 			err = stream.ErrElsewhere
@@ -49,8 +49,8 @@ func (v *dataV4) Append(b []byte, p *stream.Part) ([]byte, error) {
 	return out, err
 }
 
-// append appends the call of p for the destination of a lane.
-func (f *fileV4) append(b []byte, p *stream.Part, to *laneV4) ([]byte, error) {
+// append appends the call of p for the destination of a thread.
+func (f *fileV4) append(b []byte, p *stream.Part, to *threadV4) ([]byte, error) {
 	o := f.opens[to.opens]
 	state := o.state.Load()
 	if state == nil {
@@ -62,7 +62,7 @@ func (f *fileV4) append(b []byte, p *stream.Part, to *laneV4) ([]byte, error) {
 	handle, offset := o.handle, p.Offset()
 	if to.group > 0 {
 		// A recall removes the layout and then waits for requests in flight.
-		f.fly(p, true)
+		f.countInFlight(p, true)
 		place, err := f.at(to.group, p)
 		if err != nil {
 			return b, err
@@ -92,9 +92,9 @@ func (f *fileV4) append(b []byte, p *stream.Part, to *laneV4) ([]byte, error) {
 }
 
 // Notify implements stream.Slotted.
-func (v *dataV4) Notify(ready func(lane, part int)) {
-	for i := range v.lanes {
-		if t := v.lanes[i].table; t != nil {
+func (v *dataV4) Notify(ready func(thread, part int)) {
+	for i := range v.threads {
+		if t := v.threads[i].table; t != nil {
 			t.Notify(ready)
 		}
 	}
@@ -102,14 +102,14 @@ func (v *dataV4) Notify(ready func(lane, part int)) {
 
 // Forget implements stream.Slotted.
 func (v *dataV4) Forget(p *stream.Part) {
-	if t := v.lanes[p.Lane].table; t != nil {
+	if t := v.threads[p.Thread].table; t != nil {
 		t.Forget(p.ID)
 	}
 }
 
-// Move implements stream.Slotted. A session that the other lane does not use drops the part.
-func (v *dataV4) Move(p *stream.Part, lane int) {
-	if v.lanes[p.Lane].table != v.lanes[lane].table {
+// Move implements stream.Slotted. A session that the other thread does not use drops the part.
+func (v *dataV4) Move(p *stream.Part, thread int) {
+	if v.threads[p.Thread].table != v.threads[thread].table {
 		v.Forget(p)
 	}
 }
@@ -127,9 +127,9 @@ func (f *fileV4) at(group int, p *stream.Part) (layout.Place, error) {
 	return place, nil
 }
 
-// fly counts the unanswered requests at data servers.
-func (f *fileV4) fly(p *stream.Part, begins bool) {
-	if flies := p.Mark&inFlight != 0; flies != begins {
+// countInFlight counts the unanswered requests at data servers.
+func (f *fileV4) countInFlight(p *stream.Part, begins bool) {
+	if counted := p.Mark&inFlight != 0; counted != begins {
 		p.Mark ^= inFlight
 		if begins {
 			f.layout.flight.Add(1)
@@ -144,11 +144,11 @@ func isUnstable(io *stream.IO) bool { return io.Write && io.Stable == stream.Uns
 
 // Lost implements stream.Router.
 func (v *dataV4) Lost(p *stream.Part, err error) {
-	if v.lanes[p.Lane].group == 0 {
+	if v.threads[p.Thread].group == 0 {
 		return
 	}
 	f := p.IO.State.(*fileV4) //nolint:errcheck,forcetypeassert // Prepare has put it there
-	f.fly(p, false)
+	f.countInFlight(p, false)
 	if err != nil {
 		f.layout.drop()
 	}
@@ -172,7 +172,7 @@ func (v *dataV4) Route(io *stream.IO, at int) (group, bytes int) {
 
 // Decode implements stream.Protocol.
 func (v *dataV4) Decode(d *xdr.Decoder, p *stream.Part) (r stream.Results) {
-	to := &v.lanes[p.Lane]
+	to := &v.threads[p.Thread]
 	var sequence v4.SequenceHead
 	var op v4.Op
 	var status v4.Status
@@ -194,7 +194,7 @@ func (v *dataV4) Decode(d *xdr.Decoder, p *stream.Part) (r stream.Results) {
 	s := to.server
 	f := p.IO.State.(*fileV4) //nolint:errcheck,forcetypeassert // Prepare has put it there
 	if to.group > 0 {
-		f.fly(p, false)
+		f.countInFlight(p, false)
 	}
 	if to.table != nil {
 		if sequence.Flags != 0 {
@@ -226,7 +226,7 @@ func (v *dataV4) Decode(d *xdr.Decoder, p *stream.Part) (r stream.Results) {
 }
 
 // instead returns the replacement for next: I/O need not wait for the session of a data server.
-func (to *laneV4) instead(next stream.Next) stream.Next {
+func (to *threadV4) instead(next stream.Next) stream.Next {
 	if next == stream.Recover && to.group > 0 {
 		return stream.Elsewhere
 	}

@@ -64,8 +64,8 @@ type layoutV4 struct {
 	all    *layoutsV4
 	handle []byte
 
-	// turn is held while the layout is requested, committed or returned, for as long as the server takes.
-	turn sync.Mutex
+	// mu is held while the layout is requested, committed or returned, for as long as the server takes.
+	mu sync.Mutex
 
 	// Guarded by mu of all.
 	opens   []*openV4  // of the open Files
@@ -85,7 +85,7 @@ type layoutV4 struct {
 // striped is a layout with its data servers. It is immutable.
 type striped struct {
 	*layout.Layout
-	groups [][]int // group of lanes, by segment and data server
+	groups [][]int // group of threads, by segment and data server
 }
 
 // deviceV4 is a device with its data servers.
@@ -94,7 +94,7 @@ type deviceV4 struct {
 	groups []int
 }
 
-// dataServer is one data server. Its group of lanes is its index in layoutsV4.servers plus one: group 0 is the
+// dataServer is one data server. Its group of threads is its index in layoutsV4.servers plus one: group 0 is the
 // metadata server.
 type dataServer struct {
 	server *serverV4
@@ -194,7 +194,7 @@ func (l *layoutsV4) close(ctx context.Context) error {
 	}
 	stop()
 	// The rest of the time belongs to the metadata server.
-	ctx, cancel := context.WithTimeout(ctx, farewellTimeout/2)
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout/2)
 	defer cancel()
 	// The last server that shares a client ID destroys it, so close that one last.
 	for _, shares := range []bool{true, false} {
@@ -253,8 +253,8 @@ func (l *layoutsV4) detach(ctx context.Context, f *layoutV4, o *openV4) error {
 
 // giveBack commits the data written through a layout, and returns the layout.
 func (l *layoutsV4) giveBack(ctx context.Context, f *layoutV4) error {
-	f.turn.Lock()
-	defer f.turn.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.drop()
 	l.mu.Lock()
 	id, closes := f.id, f.onExit && len(f.opens) == 0
@@ -277,8 +277,8 @@ func (l *layoutsV4) tell(ctx context.Context, f *layoutV4) error {
 	if f.written.Load() <= f.told.Load() {
 		return nil
 	}
-	f.turn.Lock()
-	defer f.turn.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	l.mu.Lock()
 	id := f.id
 	l.mu.Unlock()
@@ -289,7 +289,7 @@ func (l *layoutsV4) tell(ctx context.Context, f *layoutV4) error {
 }
 
 // commit tells the metadata server the end of the data written at data servers (RFC 8881 section 18.42). The caller
-// holds the turn of f.
+// holds mu of f.
 func (l *layoutsV4) commit(ctx context.Context, f *layoutV4, id v4.StateID) error {
 	end := f.written.Swap(0)
 	if end == 0 {
@@ -308,8 +308,8 @@ func (l *layoutsV4) commit(ctx context.Context, f *layoutV4, id v4.StateID) erro
 
 // get requests the layout of the whole file, for reading and writing, unless the file has one.
 func (l *layoutsV4) get(ctx context.Context, f *layoutV4) error {
-	f.turn.Lock()
-	defer f.turn.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if f.use.Load() != nil {
 		return nil
 	}

@@ -54,7 +54,7 @@ func (p *protoV4) explained(ctx context.Context, server *serverV4, err error) er
 
 // abandon closes after a failed mount, even if the time of the mount is over.
 func (p *protoV4) abandon(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	if err := p.close(ctx); err != nil {
 		p.cfg.Logger.Debug("The server did not take the good-bye", "error", err)
@@ -196,12 +196,12 @@ func trunking(a, b identity) bench.Trunking {
 
 // prepare implements protocol: each stream has sessions of its own at each server.
 func (p *protoV4) prepare(
-	ctx context.Context, cfg *stream.Config, lanes []*channel, connections int,
+	ctx context.Context, cfg *stream.Config, threads []*channel, connections int,
 ) (_ []*channel, release func(), err error) {
 	servers := p.dataServers()
 	if len(servers) > 0 {
 		p.layouts.cut(cfg)
-		cfg.Groups = make([]int, len(lanes))
+		cfg.Groups = make([]int, len(threads))
 	}
 	tables := make([]*session.Table, len(p.at))
 	var of []*serverV4
@@ -216,9 +216,9 @@ func (p *protoV4) prepare(
 		}
 	}
 	data := &dataV4{layouts: p.layouts}
-	for _, ch := range lanes {
+	for _, ch := range threads {
 		g := p.byChannel[ch]
-		data.lanes = append(data.lanes, laneV4{server: p.at[g].server, table: tables[g], opens: p.at[g].opens})
+		data.threads = append(data.threads, threadV4{server: p.at[g].server, table: tables[g], opens: p.at[g].opens})
 	}
 	for i, t := range addTables(ctx, servers, cfg.Parts()) {
 		ds := servers[i]
@@ -226,21 +226,21 @@ func (p *protoV4) prepare(
 		tables, of = slices.Concat(tables, []*session.Table{t}), append(of, ds.server)
 		for range connections {
 			for _, ch := range ds.server.channels {
-				lanes, cfg.Groups = append(lanes, ch), append(cfg.Groups, i+1)
-				data.lanes = append(data.lanes, laneV4{server: ds.server, table: t, group: i + 1, ds: ds})
+				threads, cfg.Groups = append(threads, ch), append(cfg.Groups, i+1)
+				data.threads = append(data.threads, threadV4{server: ds.server, table: t, group: i + 1, ds: ds})
 			}
 		}
 	}
-	cfg.Describe = func(lane int) string { return lanes[lane].describe() }
-	cfg.Dial = func(ctx context.Context, lane int) (net.Conn, error) {
-		return p.dialLane(ctx, lanes[lane], &data.lanes[lane])
+	cfg.Describe = func(thread int) string { return threads[thread].describe() }
+	cfg.Dial = func(ctx context.Context, thread int) (net.Conn, error) {
+		return p.dialThread(ctx, threads[thread], &data.threads[thread])
 	}
 	cfg.Protocol, cfg.Patience = data, p.at[0].server.patience()
-	return lanes, release, nil
+	return threads, release, nil
 }
 
-// dialLane connects a lane of a stream over a channel.
-func (p *protoV4) dialLane(ctx context.Context, ch *channel, to *laneV4) (net.Conn, error) {
+// dialThread connects a thread of a stream over a channel.
+func (p *protoV4) dialThread(ctx context.Context, ch *channel, to *threadV4) (net.Conn, error) {
 	if to.ds != nil {
 		if err := p.layouts.start(ctx, to.ds); err != nil {
 			return nil, err

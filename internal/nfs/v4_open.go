@@ -16,7 +16,7 @@ type openV4 struct {
 	name   string
 	handle []byte
 
-	// state is nil while the open is lost. set, lose and loseIf write it under facts of the server.
+	// state is nil while the open is lost. set, lose and loseIf write it under stateMu of the server.
 	state   atomic.Pointer[stateV4]
 	revoked atomic.Bool           // last must be freed
 	broken  atomic.Pointer[error] // why it cannot be reopened
@@ -38,16 +38,16 @@ type stateV4 struct {
 
 // lose drops the state ID until the file is reopened.
 func (o *openV4) lose() {
-	o.server.facts.Lock()
+	o.server.stateMu.Lock()
 	o.state.Store(nil)
-	o.server.facts.Unlock()
+	o.server.stateMu.Unlock()
 }
 
 // loseIf drops the state ID of a generation. It returns false if the open has lost that state ID already: a refusal of
 // it may come late, even while the file is reopened.
 func (o *openV4) loseIf(generation uint32, revoked bool) bool {
-	o.server.facts.Lock()
-	defer o.server.facts.Unlock()
+	o.server.stateMu.Lock()
+	defer o.server.stateMu.Unlock()
 	if state := o.state.Load(); state == nil || state.generation != generation {
 		return false
 	}
@@ -63,9 +63,9 @@ func (o *openV4) set(id v4.StateID) {
 	}
 	o.last = id
 	o.generation++
-	o.server.facts.Lock()
+	o.server.stateMu.Lock()
 	o.state.Store(&stateV4{id: id, generation: o.generation, era: o.era})
-	o.server.facts.Unlock()
+	o.server.stateMu.Unlock()
 }
 
 // newOwner gives the open a new owner. Each open has its own owner, so that opens do not wait for each other.
@@ -91,9 +91,9 @@ func (s *serverV4) openFile(ctx context.Context, dir FileHandle, name string, ho
 	}
 	o.handle = fh.Handle
 	o.take(&open)
-	s.facts.Lock()
+	s.stateMu.Lock()
 	s.opens[o] = true
-	s.facts.Unlock()
+	s.stateMu.Unlock()
 	return o, nil
 }
 
@@ -203,8 +203,8 @@ const maxReturning = 4096
 
 // giveBack returns an unrequested delegation once: both OPEN and CB_RECALL may name it.
 func (s *serverV4) giveBack(handle []byte, id v4.StateID) {
-	s.facts.Lock()
-	defer s.facts.Unlock()
+	s.stateMu.Lock()
+	defer s.stateMu.Unlock()
 	if s.closed || s.returning[id.Other] {
 		return
 	}
@@ -296,22 +296,22 @@ func (o *openV4) closeOther(ctx context.Context, handle []byte, id v4.StateID) {
 // close closes the open. If ctx ends first, closing the server closes it.
 func (o *openV4) close(ctx context.Context) error {
 	s := o.server
-	if err := s.mu.take(ctx); err != nil {
+	if err := s.mu.lock(ctx); err != nil {
 		return err
 	}
-	s.facts.Lock()
+	s.stateMu.Lock()
 	known := s.opens[o]
 	delete(s.opens, o)
-	s.facts.Unlock()
-	s.mu.give()
+	s.stateMu.Unlock()
+	s.mu.unlock()
 	if !known {
 		return nil
 	}
 	err := o.closeAtServer(ctx, false)
 	if err != nil && ctx.Err() != nil {
-		s.facts.Lock()
+		s.stateMu.Lock()
 		s.opens[o] = true
-		s.facts.Unlock()
+		s.stateMu.Unlock()
 	}
 	return err
 }

@@ -47,8 +47,8 @@ func (s *serverV4) notReady() error {
 // loseClient records that the server has lost the client ID of an era. It returns false if there is a newer client
 // ID.
 func (s *serverV4) loseClient(era uint64) bool {
-	s.facts.Lock()
-	defer s.facts.Unlock()
+	s.stateMu.Lock()
+	defer s.stateMu.Unlock()
 	if era != s.era.Load() {
 		return false
 	}
@@ -109,7 +109,7 @@ func (s *serverV4) renew(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(lease))
 	defer cancel()
-	if s.mu.take(ctx) != nil {
+	if s.mu.lock(ctx) != nil {
 		return
 	}
 	var err error
@@ -118,7 +118,7 @@ func (s *serverV4) renew(ctx context.Context) {
 	} else {
 		err = s.own(ctx) // SEQUENCE alone
 	}
-	s.mu.give()
+	s.mu.unlock()
 	if err != nil && ctx.Err() == nil {
 		s.logger.Debug("The lease was not renewed", "server", s.describe(), "error", err)
 		s.nudge()
@@ -130,11 +130,11 @@ func (s *serverV4) renew(ctx context.Context) {
 func (s *serverV4) recover(ctx, life context.Context) {
 	began, made, level := s.cfg.Now().UnixNano(), false, slog.LevelWarn
 	for wait := stream.RecoverFirst; ; wait = min(2*wait, stream.RecoverMax) {
-		if ctx.Err() != nil || s.mu.take(ctx) != nil {
+		if ctx.Err() != nil || s.mu.lock(ctx) != nil {
 			return
 		}
 		found, err := s.recoverOnce(life)
-		s.mu.give()
+		s.mu.unlock()
 		made = made || found
 		if err == nil {
 			s.trouble.Store(nil)

@@ -66,12 +66,12 @@ type serverV4 struct {
 	lease    atomic.Int64 // ns
 	touched  atomic.Int64 // last renewal of the lease, by the clock of the transport
 
-	mu turn // held while state is created, for as long as the server takes
+	mu ctxLock // held while state is created, for as long as the server takes
 	// reclaiming reports that opens may be reclaimed, and that RECLAIM_COMPLETE was not sent.
 	reclaiming atomic.Bool
 	home       *channel // over which this client first identified itself; see homeConn
 
-	facts     sync.Mutex // held for short times only; guards the fields below, and tables and opens together with mu
+	stateMu   sync.Mutex // held for short times only; guards the fields below, and tables and opens together with mu
 	tables    map[*session.Table]bool
 	opens     map[*openV4]bool
 	ended     session.Stats     // of closed streams
@@ -80,8 +80,8 @@ type serverV4 struct {
 	closed    bool
 
 	kick      chan struct{}
-	era       atomic.Uint64      // counts client IDs; facts guards changes
-	lost      atomic.Bool        // the client ID of the era is lost; facts guards changes
+	era       atomic.Uint64      // counts client IDs; stateMu guards changes
+	lost      atomic.Bool        // the client ID of the era is lost; stateMu guards changes
 	completed atomic.Bool        // RECLAIM_COMPLETE was sent in this era
 	restarted atomic.Bool        // the server wants state to be reclaimed
 	revoked   atomic.Bool        // the server took some state away
@@ -105,11 +105,11 @@ type identity struct {
 	minor        uint64
 }
 
-// turn is a lock that supports waiting with a context.
-type turn chan struct{}
+// ctxLock is a lock that supports waiting with a context.
+type ctxLock chan struct{}
 
-// take takes the lock, or returns the error of ctx.
-func (t turn) take(ctx context.Context) error {
+// lock takes the lock, or returns the error of ctx.
+func (t ctxLock) lock(ctx context.Context) error {
 	select {
 	case t <- struct{}{}:
 		return nil
@@ -123,7 +123,7 @@ func (t turn) take(ctx context.Context) error {
 	}
 }
 
-func (t turn) give() { <-t }
+func (t ctxLock) unlock() { <-t }
 
 // clientIDs are the client IDs of one Client at all its servers. Several serverV4 can share a client ID: the
 // addresses of client ID trunking, and a program that is both metadata server and data server.
@@ -135,7 +135,7 @@ type clientIDs struct {
 
 // clientID serializes the creation of a client ID and its sessions at one server.
 type clientID struct {
-	turn turn
+	mu   ctxLock
 	next map[uint64]uint32 // by client ID: csa_sequence of the next CREATE_SESSION
 }
 
@@ -147,7 +147,7 @@ func (c *clientIDs) at(id identity) *clientID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.all[id] == nil {
-		c.all[id] = &clientID{turn: make(turn, 1), next: map[uint64]uint32{}}
+		c.all[id] = &clientID{mu: make(ctxLock, 1), next: map[uint64]uint32{}}
 	}
 	return c.all[id]
 }
@@ -164,7 +164,7 @@ func newServerV4(cfg *Config, minor, use uint32, channels []*channel) *serverV4 
 		cfg: cfg, minor: minor, use: use, channels: channels, logger: cfg.Logger,
 		head:   rpc.AppendCall(nil, v4.Program, v4.Version, v4.ProcCompound, cfg.Credential.Auth()),
 		tables: map[*session.Table]bool{}, opens: map[*openV4]bool{}, returning: map[[12]byte]bool{},
-		mu: make(turn, 1), ids: newClientIDs(),
+		mu: make(ctxLock, 1), ids: newClientIDs(),
 		kick:       make(chan struct{}, 1),
 		maxRequest: v4.MaxDataBytes + headerBytes, maxResponse: v4.MaxDataBytes + headerBytes,
 	}
@@ -209,7 +209,7 @@ func (s *serverV4) start(ctx context.Context) error {
 	s.stop, s.kill, s.done, s.closed = stop, kill, make(chan struct{}), false // an earlier start may have failed
 	if err := s.begin(ctx); err != nil {
 		close(s.done)
-		return errors.Join(err, s.farewell(ctx))
+		return errors.Join(err, s.closeUnstarted(ctx))
 	}
 	go s.manage(keep, life)
 	return nil
@@ -217,10 +217,10 @@ func (s *serverV4) start(ctx context.Context) error {
 
 // begin creates all state for the first time.
 func (s *serverV4) begin(ctx context.Context) error {
-	if err := s.mu.take(ctx); err != nil {
+	if err := s.mu.lock(ctx); err != nil {
 		return err
 	}
-	defer s.mu.give()
+	defer s.mu.unlock()
 	if err := s.establish(ctx); err != nil {
 		return err
 	}
@@ -234,9 +234,9 @@ func (s *serverV4) begin(ctx context.Context) error {
 	return s.reclaimComplete(ctx)
 }
 
-// farewell closes a server that was not started. It ignores the end of ctx, so as not to leave state behind.
-func (s *serverV4) farewell(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellTimeout)
+// closeUnstarted closes a server that was not started. It ignores the end of ctx, so as not to leave state behind.
+func (s *serverV4) closeUnstarted(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	return s.close(ctx)
 }
@@ -270,16 +270,16 @@ func (s *serverV4) close(ctx context.Context) error {
 	s.kill()
 	<-s.done
 	defer func() {
-		s.facts.Lock()
+		s.stateMu.Lock()
 		s.closed = true
-		s.facts.Unlock()
+		s.stateMu.Unlock()
 		s.transport.close()
 		s.work.Wait()
 	}()
-	if err := s.mu.take(ctx); err != nil {
+	if err := s.mu.lock(ctx); err != nil {
 		return err
 	}
-	defer s.mu.give()
+	defer s.mu.unlock()
 	for s.returns.Load() > 0 {
 		if !sleep(ctx, time.Millisecond) {
 			break
@@ -304,7 +304,7 @@ func (s *serverV4) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// whileHeard returns a context for a farewell. It ends when ctx does or when the server is silent.
+// whileHeard returns a context for closing. It ends when ctx does or when the server is silent.
 func (s *serverV4) whileHeard(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go s.cancelInSilence(ctx, cancel)
@@ -314,7 +314,7 @@ func (s *serverV4) whileHeard(ctx context.Context) (context.Context, context.Can
 // cancelInSilence cancels if nothing was received from the server for farewellSilence. It returns when ctx ends.
 func (s *serverV4) cancelInSilence(ctx context.Context, cancel context.CancelFunc) {
 	heard := s.heard()
-	for sleep(ctx, farewellSilence) {
+	for sleep(ctx, closeSilence) {
 		before := heard
 		if heard = s.heard(); heard == before {
 			cancel()
@@ -332,15 +332,15 @@ func (s *serverV4) heard() (n int64) {
 
 // openList returns all opens.
 func (s *serverV4) openList() []*openV4 {
-	s.facts.Lock()
-	defer s.facts.Unlock()
+	s.stateMu.Lock()
+	defer s.stateMu.Unlock()
 	return slices.Collect(maps.Keys(s.opens))
 }
 
 // who returns the identity of the server.
 func (s *serverV4) who() identity {
-	s.facts.Lock()
-	defer s.facts.Unlock()
+	s.stateMu.Lock()
+	defer s.stateMu.Unlock()
 	return s.identity
 }
 
@@ -359,10 +359,10 @@ func (s *serverV4) establish(ctx context.Context) error {
 		return err
 	}
 	id := s.ids.at(identityOf(x))
-	if err := id.turn.take(ctx); err != nil {
+	if err := id.mu.lock(ctx); err != nil {
 		return err
 	}
-	defer id.turn.give()
+	defer id.mu.unlock()
 	// Repeat it: another serverV4 may have created the client ID in the meantime.
 	if x, err = s.exchangeID(ctx); err != nil {
 		return err
@@ -383,8 +383,8 @@ func (s *serverV4) establish(ctx context.Context) error {
 
 // beginEra records a new client ID.
 func (s *serverV4) beginEra() {
-	s.facts.Lock()
-	defer s.facts.Unlock()
+	s.stateMu.Lock()
+	defer s.stateMu.Unlock()
 	s.era.Add(1)
 	s.lost.Store(false)
 }
@@ -434,11 +434,11 @@ func (s *serverV4) exchangeID(ctx context.Context) (*v4.ExchangeID, error) {
 }
 
 // note records the results of EXCHANGE_ID. A client ID that is still confirmed keeps its sessions and opens. The
-// caller holds mu and the turn of id.
+// caller holds mu and the lock of id.
 func (s *serverV4) note(x *v4.ExchangeID, id *clientID) {
-	s.facts.Lock()
+	s.stateMu.Lock()
 	s.identity = identityOf(x)
-	s.facts.Unlock()
+	s.stateMu.Unlock()
 	confirmed := x.Granted&v4.ExchangeConfirmed != 0
 	if _, known := id.next[x.ClientID]; !known || !confirmed {
 		// For a known, confirmed client ID, the server's sequence number has no meaning (RFC 8881 section 18.35.3).
@@ -479,18 +479,18 @@ func (s *serverV4) makeSessions(ctx context.Context) error {
 	return nil
 }
 
-// newSession takes the turn of the client ID and calls makeSession.
+// newSession takes the lock of the client ID and calls makeSession.
 func (s *serverV4) newSession(ctx context.Context, t *session.Table) error {
 	id := s.ids.at(s.who())
-	if err := id.turn.take(ctx); err != nil {
+	if err := id.mu.lock(ctx); err != nil {
 		return err
 	}
-	defer id.turn.give()
+	defer id.mu.unlock()
 	return s.makeSession(ctx, t, id)
 }
 
 // makeSession creates the session of a table, or several if they are configured and the table has enough requests for
-// them. The caller holds mu and the turn of id.
+// them. The caller holds mu and the lock of id.
 func (s *serverV4) makeSession(ctx context.Context, t *session.Table, id *clientID) error {
 	var made []v4.SessionID
 	granted := 0
@@ -590,10 +590,10 @@ func (s *serverV4) newTable(ctx context.Context, requests int) (*session.Table, 
 }
 
 func (s *serverV4) tryTable(ctx context.Context, t *session.Table) error {
-	if err := s.mu.take(ctx); err != nil {
+	if err := s.mu.lock(ctx); err != nil {
 		return err
 	}
-	defer s.mu.give()
+	defer s.mu.unlock()
 	if err := s.newSession(ctx, t); err != nil {
 		if isLostClient(err) {
 			s.loseClient(s.era.Load())
@@ -611,19 +611,19 @@ func (s *serverV4) spent() {
 }
 
 func (s *serverV4) keepTable(t *session.Table) {
-	s.facts.Lock()
+	s.stateMu.Lock()
 	s.tables[t] = true
-	s.facts.Unlock()
+	s.stateMu.Unlock()
 }
 
 // addTable does the same as newTable for a server that may not be started. The start then creates the sessions.
 func (s *serverV4) addTable(ctx context.Context, requests int) *session.Table {
 	t := session.NewTable(requests, s.spent)
-	if err := s.mu.take(ctx); err != nil {
+	if err := s.mu.lock(ctx); err != nil {
 		s.keepTable(t) // the holder of mu creates its sessions, or the first I/O triggers that
 		return t
 	}
-	defer s.mu.give()
+	defer s.mu.unlock()
 	s.keepTable(t)
 	if ids, _ := s.control.IDs(); ids == nil {
 		return t
@@ -640,31 +640,31 @@ func (s *serverV4) dropTable(t *session.Table) {
 	if t == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), farewellTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	ctx, stop := s.whileHeard(ctx)
 	defer stop()
-	s.facts.Lock()
+	s.stateMu.Lock()
 	if s.tables[t] {
 		s.orphans = append(s.orphans, t)
 	}
-	s.facts.Unlock()
-	if s.mu.take(ctx) == nil {
+	s.stateMu.Unlock()
+	if s.mu.lock(ctx) == nil {
 		s.dropOrphans(ctx)
-		s.mu.give()
+		s.mu.unlock()
 	}
 }
 
 // dropOrphans destroys the sessions of closed streams. The caller holds mu.
 func (s *serverV4) dropOrphans(ctx context.Context) {
-	s.facts.Lock()
+	s.stateMu.Lock()
 	orphans := s.orphans
 	s.orphans = nil
 	for _, t := range orphans {
 		delete(s.tables, t)
 		s.ended.Add(t.Stats())
 	}
-	s.facts.Unlock()
+	s.stateMu.Unlock()
 	for _, t := range orphans {
 		if err := s.destroySessions(ctx, t); err != nil {
 			s.logger.Debug("The server did not take a session back", "error", err)

@@ -31,8 +31,8 @@ type Memory struct {
 	// Watch, when set, sees the data of every I/O: of a write with what the file held there before, of a
 	// read the data to give, which it may change. It is called from several goroutines. Set it before use.
 	Watch func(op, name string, off int64, before, data []byte)
-	// LaneCount is how many lanes a stream has at most; 0 = one for each slot.
-	LaneCount int
+	// ThreadCount is how many threads a stream has at most; 0 = one for each slot.
+	ThreadCount int
 
 	mu   sync.Mutex
 	dirs map[string]map[string]*content

@@ -20,22 +20,22 @@ func (t *Memory) NewStream(ctx context.Context, opt target.StreamOptions) (targe
 	if opt.Slots < 1 || opt.BlockBytes < 1 {
 		return nil, fmt.Errorf("a stream of %d slots of %d bytes: both must be positive", opt.Slots, opt.BlockBytes)
 	}
-	s := &stream{slots: make([]slot, opt.Slots), lanes: make([]lane, min(cmp.Or(t.LaneCount, opt.Slots), opt.Slots))}
+	s := &stream{slots: make([]slot, opt.Slots), threads: make([]thread, min(cmp.Or(t.ThreadCount, opt.Slots), opt.Slots))}
 	for i := range s.slots {
-		l := &s.lanes[i%len(s.lanes)]
-		s.slots[i].io.Slot, s.slots[i].io.Lane = i, i%len(s.lanes)
+		l := &s.threads[i%len(s.threads)]
+		s.slots[i].io.Slot, s.slots[i].io.Thread = i, i%len(s.threads)
 		s.slots[i].most = opt.BlockBytes
 		l.own = append(l.own, &s.slots[i])
 	}
-	for i := range s.lanes {
-		s.lanes[i].order = make([]*slot, 0, len(s.lanes[i].own))
+	for i := range s.threads {
+		s.threads[i].order = make([]*slot, 0, len(s.threads[i].own))
 	}
 	return s, nil
 }
 
 type stream struct {
-	slots []slot
-	lanes []lane
+	slots   []slot
+	threads []thread
 }
 
 // slot is one I/O that is under way, or waits to be asked for.
@@ -46,14 +46,14 @@ type slot struct {
 	never bool      // it is done only when the context is
 }
 
-// lane serves its own slots, one after the other in the order of their times.
-type lane struct {
+// thread serves its own slots, one after the other in the order of their times.
+type thread struct {
 	own   []*slot
 	order []*slot // those that are under way, the earliest first
 }
 
 // push puts a slot behind those that are done no later.
-func (l *lane) push(o *slot) {
+func (l *thread) push(o *slot) {
 	at, _ := slices.BinarySearchFunc(l.order, o, func(before, o *slot) int {
 		if before.never && !o.never || before.never == o.never && before.at.After(o.at) {
 			return 1
@@ -63,18 +63,18 @@ func (l *lane) push(o *slot) {
 	l.order = slices.Insert(l.order, at, o)
 }
 
-func (s *stream) Lanes() int { return len(s.lanes) }
+func (s *stream) Threads() int { return len(s.threads) }
 
 func (s *stream) Run(ctx context.Context, d target.Driver) {
 	var running sync.WaitGroup
-	for i := range s.lanes {
-		running.Go(func() { s.serve(ctx, &s.lanes[i], d) })
+	for i := range s.threads {
+		running.Go(func() { s.serve(ctx, &s.threads[i], d) })
 	}
 	running.Wait()
 }
 
-// serve is one lane.
-func (s *stream) serve(ctx context.Context, l *lane, d target.Driver) {
+// serve is one thread.
+func (s *stream) serve(ctx context.Context, l *thread, d target.Driver) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for _, o := range l.own {
@@ -104,7 +104,7 @@ func (s *stream) serve(ctx context.Context, l *lane, d target.Driver) {
 }
 
 // ask starts the next I/O of a slot, if there is one.
-func (s *stream) ask(ctx context.Context, l *lane, d target.Driver, o *slot) {
+func (s *stream) ask(ctx context.Context, l *thread, d target.Driver, o *slot) {
 	if ctx.Err() != nil || !d.Next(&o.io) {
 		return
 	}

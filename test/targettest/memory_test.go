@@ -11,9 +11,9 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	for name, lanes := range map[string]int{"a lane for each slot": 0, "one lane": 1, "three lanes": 3} {
+	for name, threads := range map[string]int{"a thread for each slot": 0, "one thread": 1, "three threads": 3} {
 		t.Run(name, func(t *testing.T) {
-			targettest.Run(t, func(testing.TB) target.Target { return &targettest.Memory{LaneCount: lanes} })
+			targettest.Run(t, func(testing.TB) target.Target { return &targettest.Memory{ThreadCount: threads} })
 		})
 	}
 }
@@ -42,7 +42,7 @@ func TestAStreamTakesAsLongAsItIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		boom := errors.New("boom")
 		fail := false
-		tgt := &targettest.Memory{LaneCount: 1, Delay: 10 * time.Millisecond, BeforeIO: func(string, string, int64) error {
+		tgt := &targettest.Memory{ThreadCount: 1, Delay: 10 * time.Millisecond, BeforeIO: func(string, string, int64) error {
 			if fail {
 				return boom
 			}

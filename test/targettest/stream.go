@@ -56,9 +56,9 @@ type script struct {
 	next func(o *target.IO, before int) bool // before: so many I/Os of this slot
 	done func(o *target.IO)                  // may be nil
 
-	lanes []atomic.Bool // who is calling
-	slots []tally
-	wrong atomic.Pointer[string]
+	threads []atomic.Bool // who is calling
+	slots   []tally
+	wrong   atomic.Pointer[string]
 }
 
 // tally is what a slot was given and ended.
@@ -69,8 +69,8 @@ type tally struct {
 
 func (s *script) Next(o *target.IO) bool {
 	own := &s.slots[o.Slot]
-	s.enter(o.Lane)
-	defer s.lanes[o.Lane].Store(false)
+	s.enter(o.Thread)
+	defer s.threads[o.Thread].Store(false)
 	if own.busy.Swap(true) {
 		s.complain("a slot was asked for the next I/O before the last was done")
 	}
@@ -86,8 +86,8 @@ func (s *script) Next(o *target.IO) bool {
 }
 
 func (s *script) Done(o *target.IO) {
-	s.enter(o.Lane)
-	defer s.lanes[o.Lane].Store(false)
+	s.enter(o.Thread)
+	defer s.threads[o.Thread].Store(false)
 	if s.done != nil {
 		s.done(o)
 	}
@@ -98,10 +98,10 @@ func (s *script) Done(o *target.IO) {
 	}
 }
 
-// enter notes that a lane is calling.
-func (s *script) enter(lane int) {
-	if s.lanes[lane].Swap(true) {
-		s.complain("two goroutines called as the same lane")
+// enter notes that a thread is calling.
+func (s *script) enter(thread int) {
+	if s.threads[thread].Swap(true) {
+		s.complain("two goroutines called as the same thread")
 	}
 }
 
@@ -116,8 +116,8 @@ func newStream(t *testing.T, tgt target.Target, slots int, size int64) target.St
 		t.Fatalf("open a stream of %d slots: %v", slots, err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	if s.Lanes() < 1 {
-		t.Fatalf("the stream has %d lanes", s.Lanes())
+	if s.Threads() < 1 {
+		t.Fatalf("the stream has %d threads", s.Threads())
 	}
 	return s
 }
@@ -125,7 +125,7 @@ func newStream(t *testing.T, tgt target.Target, slots int, size int64) target.St
 // drive runs a script and checks that every I/O that it gave has ended.
 func drive(ctx context.Context, t *testing.T, s target.Stream, slots int, d *script) {
 	t.Helper()
-	d.lanes, d.slots = make([]atomic.Bool, s.Lanes()), make([]tally, slots)
+	d.threads, d.slots = make([]atomic.Bool, s.Threads()), make([]tally, slots)
 	s.Run(ctx, d)
 	for i := range d.slots {
 		if own := &d.slots[i]; own.begun != own.ended || own.busy.Load() {
@@ -513,7 +513,7 @@ func streamAllocatesNothing(t *testing.T, tgt target.Target) {
 			o.Write, o.File, o.Buf, o.Offset = write, f, buf[o.Slot], int64(o.Slot)*block
 			return before < limit
 		}
-		d.lanes, d.slots = make([]atomic.Bool, s.Lanes()), make([]tally, slots)
+		d.threads, d.slots = make([]atomic.Bool, s.Threads()), make([]tally, slots)
 		each := memory.PerOperation(slots*few, slots*many, func(operations int) {
 			limit = operations / slots
 			for i := range d.slots {

@@ -30,7 +30,7 @@ func (s *Set) carry(ctx context.Context, slots int, block int64, d *task) error 
 	if err != nil {
 		return err
 	}
-	defer target.ProvideThreads(stream.Lanes())()
+	defer target.ProvideThreads(stream.Threads())()
 	d.arena, d.items = arena, make([]int64, slots)
 	stream.Run(ctx, d)
 	if err := d.failed.Load(); err != nil {

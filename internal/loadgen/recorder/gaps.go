@@ -16,18 +16,18 @@ const (
 	maxGaps = 512
 )
 
-// Gap is a time in which a lane had no answer. Waiting is the start of the oldest operation that was answered
+// Gap is a time in which a thread had no answer. Waiting is the start of the oldest operation that was answered
 // at To or later: from then on at least one operation waited.
 type Gap struct{ From, To, Waiting time.Duration }
 
 // NothingWaits is the Waiting of a gap without a known waiting operation.
 const NothingWaits = time.Duration(math.MaxInt64)
 
-// Gaps records the gaps of one lane in one round. All times count from the start of the round. Only the lane
+// Gaps records the gaps of one thread in one round. All times count from the start of the round. Only the thread
 // calls Answered and Failed; Until may be called concurrently. The zero value is ready to use.
 type Gaps struct {
 	last   atomic.Int64 // time of the newest answer
-	recent Gap          // the newest gap; only the lane changes it, with mu
+	recent Gap          // the newest gap; only the thread changes it, with mu
 
 	mu     sync.Mutex
 	ended  []Gap         // sorted by time, without recent
@@ -102,7 +102,7 @@ func (g *Gaps) waiting(since time.Duration) time.Duration {
 	return since
 }
 
-// Reset removes all gaps. The lane must not be running.
+// Reset removes all gaps. The thread must not be running.
 func (g *Gaps) Reset() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -69,7 +69,7 @@ func TestTheLongestGapsAreKept(t *testing.T) {
 	}
 }
 
-func TestCommonGapsAreThoseOfAllLanes(t *testing.T) {
+func TestCommonGapsAreThoseOfAllThreads(t *testing.T) {
 	t.Parallel()
 	a := []Gap{{1 * s, 3 * s, 1 * s}, {4 * s, 6 * s, 5 * s}, {8 * s, 9 * s, 8 * s}}
 	b := []Gap{{0, 2 * s, 2 * s}, {5 * s, 10 * s, 4 * s}}

@@ -1,8 +1,8 @@
 // Package recorder counts operations and their latencies while load runs. It uses no lock, no channel and no
 // allocation, because every operation pays for it.
 //
-// A lane of a stream records for many workers. Each of the first 32 lanes has its own shard, and further
-// lanes share them: the counters of a shard cost memory, and two lanes seldom count at the same moment. Each
+// A thread of a stream records for many workers. Each of the first 32 threads has its own shard, and further
+// threads share them: the counters of a shard cost memory, and two threads seldom count at the same moment. Each
 // shard has one array of atomic buckets for each direction and phase, with the geometry of the HdrHistogram
 // in the result file, so that the conversion loses nothing. An array costs 0.17 MB whatever the number of
 // workers: a thousand workers with their own histograms would cost some hundred MB.
@@ -58,7 +58,7 @@ const (
 // recent values, never torn ones.
 type Recorder struct{ shards []*Shard }
 
-// Shard holds the counters of a lane.
+// Shard holds the counters of a thread.
 type Shard struct {
 	counters [phases][directions]*counters
 }
@@ -71,9 +71,9 @@ type counters struct {
 	buckets     [buckets]atomic.Uint64
 }
 
-// New returns a recorder for this many lanes. Counters that are never used are never touched in memory.
-func New(lanes int) *Recorder {
-	r := &Recorder{shards: make([]*Shard, min(max(lanes, 1), maxShards))}
+// New returns a recorder for this many threads. Counters that are never used are never touched in memory.
+func New(threads int) *Recorder {
+	r := &Recorder{shards: make([]*Shard, min(max(threads, 1), maxShards))}
 	for i := range r.shards {
 		s := &Shard{}
 		for p := range s.counters {
@@ -88,7 +88,7 @@ func New(lanes int) *Recorder {
 	return r
 }
 
-// Shard returns the shard of lane i.
+// Shard returns the shard of thread i.
 func (r *Recorder) Shard(i int) *Shard { return r.shards[i%len(r.shards)] }
 
 // Record counts one successful operation.

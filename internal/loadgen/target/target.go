@@ -131,8 +131,8 @@ type StreamOptions struct {
 
 // Stream carries the I/O of one job.
 type Stream interface {
-	// Lanes returns the number of goroutines from which Run calls the Driver.
-	Lanes() int
+	// Threads returns the number of goroutines from which Run calls the Driver.
+	Threads() int
 	// Run asks d for the I/O of every slot, in the order of the slots, and again after each I/O, until d has no
 	// more I/O for any slot and nothing is outstanding. Soon after ctx is done, Run asks for no further I/O,
 	// outstanding I/Os end with an error that wraps the cause of ctx, and Run returns. It may be called again
@@ -145,45 +145,45 @@ type Stream interface {
 // maxProcessors bounds the processors that ProvideThreads requests; each costs some memory.
 const maxProcessors = 512
 
-// ProvideThreads raises GOMAXPROCS by lanes, because a lane holds a processor while it blocks. With no more
-// processors than cores, the Go scheduler would notice a blocked lane only after tens of microseconds, and
+// ProvideThreads raises GOMAXPROCS by threads, because a thread holds a processor while it blocks. With no more
+// processors than cores, the Go scheduler would notice a blocked thread only after tens of microseconds, and
 // start others late by the same time.
-func ProvideThreads(lanes int) (restore func()) {
+func ProvideThreads(threads int) (restore func()) {
 	before := runtime.GOMAXPROCS(0)
-	runtime.GOMAXPROCS(min(before+lanes, max(maxProcessors, before)))
+	runtime.GOMAXPROCS(min(before+threads, max(maxProcessors, before)))
 	return func() { runtime.GOMAXPROCS(before) }
 }
 
-// Paths is implemented by a Stream that knows the path of each lane.
+// Paths is implemented by a Stream that knows the path of each thread.
 type Paths interface {
-	// Path returns the path of a lane.
-	Path(lane int) string
+	// Path returns the path of a thread.
+	Path(thread int) string
 }
 
 // Ceiling is implemented by a Stream that can measure the limit of the client.
 type Ceiling interface {
 	// Ceiling counts the I/Os that the client does in a window after a warm-up, without the storage, with as
-	// many lanes and slots as the Stream. bufs has a buffer for each slot; reads change their content. It must
+	// many threads and slots as the Stream. bufs has a buffer for each slot; reads change their content. It must
 	// not be called during Run.
 	Ceiling(ctx context.Context, bufs [][]byte, write bool, warmup, window time.Duration) (ops int64, err error)
 }
 
-// Driver provides the I/Os of a Stream and receives their results. Different lanes call it at the same time,
+// Driver provides the I/Os of a Stream and receives their results. Different threads call it at the same time,
 // but never for the same slot.
 type Driver interface {
 	// Next fills in the next I/O of a slot. If Wait is above zero, the stream starts nothing and calls Next
 	// again after at least that time. False means that the slot has no more I/Os in this Run.
 	Next(io *IO) bool
 	// Done receives a completed I/O, or a failed one with io.Err. A stream should call Next of the slot right
-	// after it, on the same lane.
+	// after it, on the same thread.
 	Done(io *IO)
 }
 
 // IO is one I/O of one slot. The buffer belongs to the stream from Next to Done. The File is a file of the
 // stream's Target.
 type IO struct {
-	// Slot counts from 0; Lane is the calling lane, from 0. The stream sets both.
-	Slot, Lane int
+	// Slot counts from 0; Thread is the calling thread, from 0. The stream sets both.
+	Slot, Thread int
 
 	Write  bool
 	File   File

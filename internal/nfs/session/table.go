@@ -27,7 +27,7 @@ type Table struct {
 	allSpent func()
 
 	mu     sync.Mutex
-	ready  func(lane, request int)
+	ready  func(thread, request int)
 	set    *sessions // nil without sessions
 	serial uint64    // serial of the last set
 	lost   []*sessions
@@ -79,10 +79,10 @@ type channel struct {
 
 // request is the state of one request.
 type request struct {
-	slot  int   // index of the slot plus one; 0 = none
-	lane  int   // last lane of the request
-	waits bool  // is in sessions.waiting
-	since int64 // start of the wait, until the request is sent; 0 = no wait
+	slot   int   // index of the slot plus one; 0 = none
+	thread int   // last thread of the request
+	waits  bool  // is in sessions.waiting
+	since  int64 // start of the wait, until the request is sent; 0 = no wait
 }
 
 // state is the use of a slot.
@@ -117,7 +117,7 @@ func NewTable(requests int, lost func()) *Table {
 }
 
 // Notify sets the function that is called when a waiting request may be appended: see stream.Slotted.
-func (t *Table) Notify(ready func(lane, request int)) {
+func (t *Table) Notify(ready func(thread, request int)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ready = ready
@@ -163,7 +163,7 @@ func (t *Table) clear() {
 	set := t.set
 	if t.set = nil; set != nil {
 		for _, id := range set.waiting {
-			t.ready(set.requests[id].lane, id)
+			t.ready(set.requests[id].thread, id)
 		}
 	}
 }
@@ -242,7 +242,7 @@ func (t *Table) Append(b []byte, p *stream.Part, version uint32, cache bool) (_ 
 			return b, 0, stream.ErrNotReady
 		}
 	}
-	r.lane = p.Lane
+	r.thread = p.Thread
 	if r.slot == 0 && !r.waits {
 		r.waits, r.since = true, max(p.Now, 1)
 		set.waiting = append(set.waiting, p.ID)
@@ -398,7 +398,7 @@ func (t *Table) letGo(set *sessions) {
 		if !set.next() {
 			return
 		}
-		t.ready(set.requests[id].lane, id)
+		t.ready(set.requests[id].thread, id)
 	}
 }
 

@@ -543,7 +543,7 @@ func TestLostSessionsStayWhileARequestWaits(t *testing.T) {
 	}
 }
 
-// Each goroutine is a lane that waits when it has to. Nothing comes twice, and nobody waits for ever.
+// Each goroutine is a thread that waits when it has to. Nothing comes twice, and nobody waits for ever.
 func TestManyMayUseATableAtOnce(t *testing.T) {
 	const requests = 8
 	var wake [requests]chan struct{}

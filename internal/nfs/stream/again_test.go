@@ -13,10 +13,10 @@ import (
 func TestACallCountsAsSentAgainWhenItIs(t *testing.T) {
 	t.Parallel()
 	s := prepare(Config{
-		Protocol: plain{}, Logger: slog.New(slog.DiscardHandler), Describe: func(lane int) string { return fmt.Sprint(lane) },
-		Now: time.Now, Lanes: 2, Slots: 3, BlockBytes: 1000, ReadBytes: 1000, WriteBytes: 1000, Timeout: time.Hour,
+		Protocol: plain{}, Logger: slog.New(slog.DiscardHandler), Describe: func(thread int) string { return fmt.Sprint(thread) },
+		Now: time.Now, Threads: 2, Slots: 3, BlockBytes: 1000, ReadBytes: 1000, WriteBytes: 1000, Timeout: time.Hour,
 	})
-	a, b := s.lanes[0], s.lanes[1]
+	a, b := s.threads[0], s.threads[1]
 	for i := range s.slots {
 		sl := &s.slots[i]
 		sl.io.Write, sl.io.Buf, sl.state = true, make([]byte, 1000), slotActive

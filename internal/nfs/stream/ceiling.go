@@ -11,7 +11,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
-// Ceiling counts the I/Os that this client completes in a window after a warm-up, with as many lanes and slots as s.
+// Ceiling counts the I/Os that this client completes in a window after a warm-up, with as many threads and slots as s.
 // Threads of this process answer the I/Os over the loopback and do nothing else. They use processor time of the same
 // machine, so the client alone can do at least as much. There is a buffer in bufs for each slot; reads overwrite it.
 // Do not call it during Run.
@@ -32,7 +32,7 @@ func (s *Stream) Ceiling(
 	defer func() { _ = l.Close() }()
 	zeros := make([]byte, max(cfg.ReadBytes, cfg.WriteBytes))
 	servers.Go(func() {
-		for range cfg.Lanes {
+		for range cfg.Threads {
 			nc, err := l.Accept()
 			if err != nil {
 				return
@@ -51,13 +51,13 @@ func (s *Stream) Ceiling(
 	}
 	from := cfg.Now().Add(warmup)
 	d := &ceilingDriver{
-		now: cfg.Now, bufs: bufs, write: write, from: from, until: from.Add(window), lanes: make([]ceilingLane, cfg.Lanes),
+		now: cfg.Now, bufs: bufs, write: write, from: from, until: from.Add(window), threads: make([]ceilingThread, cfg.Threads),
 	}
 	client.Run(ctx, d)
 	err = client.Close()
-	for _, lane := range d.lanes {
-		ops += lane.ops
-		err = errors.Join(err, lane.err)
+	for _, thread := range d.threads {
+		ops += thread.ops
+		err = errors.Join(err, thread.err)
 	}
 	return ops, err
 }
@@ -68,20 +68,20 @@ type ceilingDriver struct {
 	bufs        [][]byte
 	write       bool
 	from, until time.Time
-	lanes       []ceilingLane
+	threads     []ceilingThread
 }
 
-type ceilingLane struct {
+type ceilingThread struct {
 	ops    int64
 	inside bool // the current I/O began within the window
 	err    error
 
-	_ [96]byte // keeps lanes on different processors out of one cache line
+	_ [96]byte // keeps threads on different processors out of one cache line
 }
 
 // Next implements Driver.
 func (d *ceilingDriver) Next(io *IO) bool {
-	now, l := d.now(), &d.lanes[io.Lane]
+	now, l := d.now(), &d.threads[io.Thread]
 	l.inside = !now.Before(d.from)
 	io.Write, io.Buf, io.Stable = d.write, d.bufs[io.Slot], FileSync
 	return now.Before(d.until) && l.err == nil
@@ -89,7 +89,7 @@ func (d *ceilingDriver) Next(io *IO) bool {
 
 // Done implements Driver.
 func (d *ceilingDriver) Done(io *IO) {
-	l := &d.lanes[io.Lane]
+	l := &d.threads[io.Thread]
 	if l.err = io.Err; l.err == nil && l.inside {
 		l.ops++
 	}

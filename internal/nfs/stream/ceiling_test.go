@@ -22,7 +22,7 @@ func askingClock() func() time.Time {
 func ceilingStream(slots int, block int64) *Stream {
 	return prepare(Config{
 		Protocol: idleProtocol{}, Dial: func(context.Context, int) (net.Conn, error) { panic("the storage is not asked") },
-		Describe: func(int) string { return "a path" }, Lanes: 1, Slots: slots, BlockBytes: block,
+		Describe: func(int) string { return "a path" }, Threads: 1, Slots: slots, BlockBytes: block,
 		ReadBytes: 64 << 10, WriteBytes: 32 << 10, Timeout: time.Minute, Now: askingClock(),
 	})
 }

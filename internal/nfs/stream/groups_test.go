@@ -128,12 +128,12 @@ func newGroups(t *testing.T, p *concurrent, slots, block, piece int, servers ...
 	t.Helper()
 	var addresses []string
 	cfg := Config{
-		Protocol: p, Lanes: len(servers), Slots: slots, BlockBytes: int64(block), PieceBytes: int64(piece),
+		Protocol: p, Threads: len(servers), Slots: slots, BlockBytes: int64(block), PieceBytes: int64(piece),
 		ReadBytes: 64 << 10, WriteBytes: 64 << 10, Timeout: time.Hour, Now: time.Now,
-		Describe: func(int) string { return "lane" },
-		Dial: func(ctx context.Context, lane int) (net.Conn, error) {
+		Describe: func(int) string { return "thread" },
+		Dial: func(ctx context.Context, thread int) (net.Conn, error) {
 			var d net.Dialer
-			return d.DialContext(ctx, "tcp", addresses[lane])
+			return d.DialContext(ctx, "tcp", addresses[thread])
 		},
 	}
 	for g, server := range servers {
@@ -177,34 +177,34 @@ func (d *offsets) Done(x *IO) {
 	}
 }
 
-// TestALaneThatWaitsIsRungFor: without the bell, a waiting lane would notice a new slot late.
-func TestALaneThatWaitsIsRungFor(t *testing.T) {
-	for _, group := range []int{0, 1} { // of the second lane
+// TestAThreadThatWaitsIsInterrupted: otherwise, a waiting thread would notice a new slot late.
+func TestAThreadThatWaitsIsInterrupted(t *testing.T) {
+	for _, group := range []int{0, 1} { // of the second thread
 		s := streamOfGroups(t, &striping{unit: 8, width: 1}, &routedIO{}, 8, 64, 0, group)
-		l := s.lanes[1]
-		rung := func() bool {
+		l := s.threads[1]
+		interrupted := func() bool {
 			var count [8]byte
-			_, err := unix.Read(l.bell, count[:])
+			_, err := unix.Read(l.event, count[:])
 			return err == nil
 		}
 		l.give(&s.slots[0])
-		if rung() {
-			t.Error("the bell rings although nobody listens")
+		if interrupted() {
+			t.Error("a thread that does not wait is interrupted")
 		}
 		<-l.inbox
 		l.listening.Store(true)
 		l.give(&s.slots[0])
-		if !rung() {
-			t.Errorf("the bell of a lane of group %d does not ring", group)
+		if !interrupted() {
+			t.Errorf("a thread of group %d is not interrupted", group)
 		}
 	}
 }
 
-func TestASlotThatComesWhileALaneWaitsIsSent(t *testing.T) { feedWaitingLane(t, 100) }
+func TestASlotThatComesWhileAThreadWaitsIsSent(t *testing.T) { feedWaitingThread(t, 100) }
 
-// feedWaitingLane gives a lane one slot after the other while it waits for a reply that does
+// feedWaitingThread gives a thread one slot after the other while it waits for a reply that does
 // not come, and returns how long that took.
-func feedWaitingLane(t *testing.T, rounds int) (took time.Duration) {
+func feedWaitingThread(t *testing.T, rounds int) (took time.Duration) {
 	t.Helper()
 	held := make(chan struct{})
 	first := startReadServer(t, nil)

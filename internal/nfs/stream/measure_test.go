@@ -8,18 +8,18 @@ import (
 )
 
 // A late start of an I/O in an open loop counts as latency.
-func TestMeasureHowLateALaneWithNothingUnderWayWakesUp(t *testing.T) {
-	lane := startedLane(t)
+func TestMeasureHowLateAThreadWithNothingUnderWayWakesUp(t *testing.T) {
+	thread := startedThread(t)
 	measure.Lateness(t, func(d time.Duration) {
-		lane.look()
-		lane.nextDue = lane.now + d.Nanoseconds()
-		lane.idle(tick)
+		thread.look()
+		thread.nextDue = thread.now + d.Nanoseconds()
+		thread.idle(tick)
 	})
 }
 
-// Without a bell a lane would look once in a tick at what it is given.
-func TestMeasureHowSoonALaneThatWaitsSendsASlot(t *testing.T) {
+// Without the eventfd, a thread would look once in a tick at what it is given.
+func TestMeasureHowSoonAThreadThatWaitsSendsASlot(t *testing.T) {
 	const rounds = 100
-	each := feedWaitingLane(t, rounds) / rounds
-	measure.Expect(t, "a slot that comes while the lane waits", "of a tick", measure.AtMost(0.1), each.Seconds()/tick.Seconds())
+	each := feedWaitingThread(t, rounds) / rounds
+	measure.Expect(t, "a slot that comes while the thread waits", "of a tick", measure.AtMost(0.1), each.Seconds()/tick.Seconds())
 }

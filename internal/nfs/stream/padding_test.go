@@ -12,7 +12,7 @@ import (
 // reply begins right behind them.
 func TestPaddingThatComesLateIsSkipped(t *testing.T) {
 	for _, n := range []int{2045, 2046, 2047} {
-		l, d, first := laneWithoutSocket(2, n, false)
+		l, d, first := threadWithoutSocket(2, n, false)
 		data := bytes.Repeat([]byte{7}, n)
 		in := readReply(first, data, false)
 		if err := l.feed(in, len(in)-1); err != nil {
@@ -31,7 +31,7 @@ func TestPaddingThatComesLateIsSkipped(t *testing.T) {
 // record mark counts it.
 func TestWritesOfAnyLengthArePadded(t *testing.T) {
 	for _, n := range []int{copyBytes - 1, copyBytes, copyBytes + 1, copyBytes + 2, copyBytes + 3, copyBytes + 4} {
-		l, _, _ := laneWithoutSocket(2, n, true)
+		l, _, _ := threadWithoutSocket(2, n, true)
 		l.send.restart()
 		f := &l.s.slots[1].fragments[0]
 		f.state = fragmentQueued

@@ -68,19 +68,19 @@ func (plain) Decode(d *xdr.Decoder, p *Part) (r Results) {
 	return r
 }
 
-// laneWithoutSocket has slots I/Os of size bytes in flight that nobody answers
+// threadWithoutSocket has slots I/Os of size bytes in flight that nobody answers
 // but the test. The xid of the first I/O of slot i is first|i.
-func laneWithoutSocket(slots, size int, write bool) (l *lane, d *endless, first uint32) {
+func threadWithoutSocket(slots, size int, write bool) (l *thread, d *endless, first uint32) {
 	now := time.Unix(0, 0)
 	s := prepare(Config{
-		Lanes: 1, Slots: slots, BlockBytes: int64(size), ReadBytes: 64 << 10, WriteBytes: 64 << 10,
+		Threads: 1, Slots: slots, BlockBytes: int64(size), ReadBytes: 64 << 10, WriteBytes: 64 << 10,
 		Protocol: plain{}, Timeout: time.Minute,
 		Now: func() time.Time { return now }, Describe: func(int) string { return "path" },
 	})
 	d = &endless{write: write}
 	s.base, s.driver, s.done = 0, d, make(chan struct{})
 	s.active.Store(int32(slots))
-	l = s.lanes[0]
+	l = s.threads[0]
 	l.begin()
 	for i := range s.slots {
 		d.bufs = append(d.bufs, make([]byte, size))
@@ -91,15 +91,15 @@ func laneWithoutSocket(slots, size int, write bool) (l *lane, d *endless, first 
 }
 
 // sendAll takes everything for sent.
-func (l *lane) sendAll() {
+func (l *thread) sendAll() {
 	for l.encode(); l.send.pending(); l.encode() {
 		l.send.sent = l.send.queued
 		l.send.reset()
 	}
 }
 
-// feed hands bytes to the lane in chunks, as receives would.
-func (l *lane) feed(b []byte, chunk int) error {
+// feed hands bytes to the thread in chunks, as receives would.
+func (l *thread) feed(b []byte, chunk int) error {
 	for len(b) > 0 {
 		to, then, _ := l.recv.room(l.inFlight == 1)
 		n := copy(to, b[:min(chunk, len(b))])
@@ -174,7 +174,7 @@ func TestRepliesAreUnderstoodHoweverTheyArrive(t *testing.T) {
 			"in fragments": func(b []byte) []byte { return split(b, 999) },
 		} {
 			t.Run(name+", "+kind, func(t *testing.T) {
-				l, d, first := laneWithoutSocket(4, len(data), true)
+				l, d, first := threadWithoutSocket(4, len(data), true)
 				var in []byte
 				for _, i := range []uint32{2, 0} { // in another order than asked
 					in = append(in, cut(readReply(first|i, data, false))...)
@@ -219,7 +219,7 @@ func TestWhatIsNoReplyEndsTheConnection(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, _, first := laneWithoutSocket(2, 8192, false)
+			l, _, first := threadWithoutSocket(2, 8192, false)
 			if err := l.feed(tc.change(first), 1<<20); !rpc.IsProtocolError(err) {
 				t.Errorf("%s, but the error is %v", tc.reason, err)
 			}
@@ -230,7 +230,7 @@ func TestWhatIsNoReplyEndsTheConnection(t *testing.T) {
 func TestAReplyThatComesTwiceIsSkipped(t *testing.T) {
 	for name, n := range map[string]int{"small": 300, "large": 50_000} {
 		t.Run(name, func(t *testing.T) {
-			l, d, first := laneWithoutSocket(2, n, false)
+			l, d, first := threadWithoutSocket(2, n, false)
 			data := bytes.Repeat([]byte{7}, n)
 			one := readReply(first, data, false)
 			in := append(bytes.Clone(one), one...)
@@ -246,7 +246,7 @@ func TestAReplyThatComesTwiceIsSkipped(t *testing.T) {
 }
 
 func TestTimeInWhichWeStoodStillIsNotTheServers(t *testing.T) {
-	l, _, _ := laneWithoutSocket(2, 8192, false)
+	l, _, _ := threadWithoutSocket(2, 8192, false)
 	at := l.s.start
 	l.s.cfg.Now = func() time.Time { return at }
 	l.sock = &socket{fd: -1}
@@ -265,7 +265,7 @@ func TestTimeInWhichWeStoodStillIsNotTheServers(t *testing.T) {
 }
 
 func TestAnAnswerBeforeTheRequestIsNotBelieved(t *testing.T) {
-	l, _, first := laneWithoutSocket(2, 8192, true)
+	l, _, first := threadWithoutSocket(2, 8192, true)
 	l.send.sent--
 	if err := l.feed(writeReply(first|1, 8192), 100); !rpc.IsProtocolError(err) {
 		t.Errorf("the error is %v", err)
@@ -273,16 +273,16 @@ func TestAnAnswerBeforeTheRequestIsNotBelieved(t *testing.T) {
 }
 
 func FuzzReplies(f *testing.F) {
-	_, _, first := laneWithoutSocket(4, 8192, true)
+	_, _, first := threadWithoutSocket(4, 8192, true)
 	f.Add(readReply(first, make([]byte, 40), false), 100)
 	f.Add(split(readReply(first|2, make([]byte, 300), true), 64), 7)
 	f.Add(append(writeReply(first|1, 8192), readReply(first, nil, true)...), 1<<20)
 	f.Add(writeReply(first|3, 100), 3)
 	f.Fuzz(func(t *testing.T, b []byte, chunk int) {
-		l, _, _ := laneWithoutSocket(4, 8192, true)
+		l, _, _ := threadWithoutSocket(4, 8192, true)
 		memory.Bound(t, 4*(len(b)+l.s.maxReply), func() { _ = l.feed(b, 1+max(chunk, 0)%(1<<20)) })
 		if n := cap(l.recv.whole); n > 4*(len(b)+l.s.maxReply) {
-			t.Errorf("%d bytes made the lane keep %d", len(b), n)
+			t.Errorf("%d bytes made the thread keep %d", len(b), n)
 		}
 		if l.inFlight < 0 || l.inFlight > 4 {
 			t.Errorf("%d I/Os are in flight of 4", l.inFlight)

@@ -30,8 +30,8 @@ type Part struct {
 	ID int
 	// Serial changes when the part is a new request; a retransmission keeps it.
 	Serial uint32
-	// Lane carries the part.
-	Lane int
+	// Thread carries the part.
+	Thread int
 	// Now is the time of the call of Append, in nanoseconds of the stream's clock.
 	Now int64
 	// Mark belongs to the Protocol, from Append to Decode. It is 0 when an I/O begins.
@@ -44,7 +44,7 @@ func (p *Part) Offset() uint64 { return uint64(p.IO.Offset) + uint64(p.From) }
 // Bytes returns the number of bytes that the part must transfer.
 func (p *Part) Bytes() int { return p.To - p.From }
 
-// Protocol is one version of NFS: it encodes READ and WRITE and reads their replies. The threads of the lanes call it
+// Protocol is one version of NFS: it encodes READ and WRITE and reads their replies. The threads call it
 // concurrently, each for its own parts. It allocates nothing.
 type Protocol interface {
 	// Append appends the call of p up to its data, beginning with room for record mark and xid. The last item of a WRITE
@@ -55,7 +55,7 @@ type Protocol interface {
 	Decode(d *xdr.Decoder, p *Part) Results
 }
 
-// Router is a Protocol that distributes I/O over groups of lanes.
+// Router is a Protocol that distributes I/O over groups of threads.
 type Router interface {
 	Protocol
 	// Route returns the group for the data of io from index at of its buffer, and the number of bytes that go there in
@@ -69,13 +69,13 @@ type Router interface {
 // Slotted is a Protocol that limits the outstanding parts: Append returns ErrNoSlot.
 type Slotted interface {
 	Protocol
-	// Notify sets the function that is called when a part that got ErrNoSlot on a lane may be encoded. Any goroutine may
+	// Notify sets the function that is called when a part that got ErrNoSlot on a thread may be encoded. Any goroutine may
 	// call ready.
-	Notify(ready func(lane, part int))
+	Notify(ready func(thread, part int))
 	// Forget reports that p has ended, perhaps without an answer.
 	Forget(p *Part)
-	// Move reports that another lane will encode p. The lane that encoded it last is p.Lane.
-	Move(p *Part, lane int)
+	// Move reports that another thread will encode p. The thread that encoded it last is p.Thread.
+	Move(p *Part, thread int)
 }
 
 // Errors of Protocol.Append that do not end the I/O.
@@ -84,7 +84,7 @@ var (
 	ErrNotReady = errors.New("the state of the file is being recovered")
 	// ErrNoSlot reports that the part has to wait for its turn: see Slotted.Notify.
 	ErrNoSlot = errors.New("all slots of the session are in use")
-	// ErrElsewhere reports that the group of the lane can no longer carry the part.
+	// ErrElsewhere reports that the group of the thread can no longer carry the part.
 	ErrElsewhere = errors.New("another server has to do this")
 )
 
@@ -101,7 +101,7 @@ const (
 	Delay
 	// Recover makes a new request soon: the Protocol has begun to recover state at the server.
 	Recover
-	// Elsewhere hands the part to a lane of group 0.
+	// Elsewhere hands the part to a thread of group 0.
 	Elsewhere
 	// Disconnect gives up the connection because of the error in the results. The part is retransmitted unchanged.
 	Disconnect

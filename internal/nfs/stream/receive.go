@@ -30,7 +30,7 @@ const (
 	lastFragment = 1 << 31
 )
 
-// receiver is the receiving side of a lane: buf[r:w] is received but not parsed.
+// receiver is the receiving side of a thread: buf[r:w] is received but not parsed.
 type receiver struct {
 	buf  []byte
 	r, w int
@@ -85,13 +85,13 @@ func (r *receiver) room(alone bool) (a, b []byte, least int) {
 }
 
 // receive waits for replies and completes their fragments.
-func (l *lane) receive() error {
+func (l *thread) receive() error {
 	a, b, least := l.recv.room(l.inFlight == 1)
 	if err := l.sock.awaitAtLeast(least); err != nil {
 		return err
 	}
 	flags := 0
-	if (l.s.router != nil || l.holding > 0) && l.bell >= 0 || l.send.blocked || l.nextDue < l.now+int64(tick) {
+	if (l.s.router != nil || l.holding > 0) && l.event >= 0 || l.send.blocked || l.nextDue < l.now+int64(tick) {
 		l.await()
 		flags = unix.MSG_DONTWAIT
 	}
@@ -108,18 +108,18 @@ func (l *lane) receive() error {
 }
 
 // await waits for received bytes or other work.
-func (l *lane) await() {
+func (l *thread) await() {
 	limit := min(tick, time.Duration(l.nextDue-l.now))
 	l.listening.Store(true)
-	if len(l.inbox)+len(l.ready) > 0 { // arrived before listening was set, so without a bell
+	if len(l.inbox)+len(l.ready) > 0 { // arrived before listening was set, so nothing interrupts the wait
 		limit = 0
 	}
-	l.sock.await(l.send.blocked, l.bell, limit)
+	l.sock.await(l.send.blocked, l.event, limit)
 	l.listening.Store(false)
 }
 
 // received handles n more bytes in the place that room returned.
-func (l *lane) received(n int) error {
+func (l *thread) received(n int) error {
 	l.WireBytesRead.Add(int64(n))
 	r := &l.recv
 	direct := min(n, len(r.dst))
@@ -131,7 +131,7 @@ func (l *lane) received(n int) error {
 }
 
 // parse parses all received bytes.
-func (l *lane) parse() error {
+func (l *thread) parse() error {
 	r := &l.recv
 	for {
 		if len(r.dst) > 0 {
@@ -155,7 +155,7 @@ func (l *lane) parse() error {
 
 // record takes the next reply from the buffer; false means that it is
 // incomplete.
-func (l *lane) record() (bool, error) {
+func (l *thread) record() (bool, error) {
 	r := &l.recv
 	b := r.buf[r.r:r.w]
 	if r.many {
@@ -185,7 +185,7 @@ func (l *lane) record() (bool, error) {
 
 // beginReading starts to receive the data of a READ in place, once the head of
 // its reply is received.
-func (l *lane) beginReading(b []byte, size int) (bool, error) {
+func (l *thread) beginReading(b []byte, size int) (bool, error) {
 	var rep reply
 	if err := l.decode(b, &rep); err != nil {
 		return false, err
@@ -215,7 +215,7 @@ func (l *lane) beginReading(b []byte, size int) (bool, error) {
 }
 
 // pass skips n bytes, some of which may still have to arrive.
-func (l *lane) pass(n int) {
+func (l *thread) pass(n int) {
 	r := &l.recv
 	k := min(n, r.w-r.r)
 	r.r += k
@@ -223,7 +223,7 @@ func (l *lane) pass(n int) {
 }
 
 // assemble assembles a record of several fragments.
-func (l *lane) assemble() (bool, error) {
+func (l *thread) assemble() (bool, error) {
 	r := &l.recv
 	for {
 		if !r.inside {

@@ -13,7 +13,7 @@ import (
 const (
 	// quiet is the time without received bytes after which the path is checked.
 	quiet = 400 * time.Millisecond
-	// stoodStill is longer than any turn of a lane.
+	// stoodStill is longer than any turn of a thread.
 	stoodStill = 3 * time.Second
 	// alone bounds the time that one path may leave calls unanswered while others have answers. Then the path is broken,
 	// not the server. It equals timeo of the kernel's client, after which that client reconnects.
@@ -35,7 +35,7 @@ var (
 // forgive subtracts time in which this process itself was stopped, for instance
 // during the migration of a virtual machine, from the waiting times for server
 // and path.
-func (l *lane) forgive(gap int64) {
+func (l *thread) forgive(gap int64) {
 	l.heard += gap
 	l.answered += gap
 	if l.unproven > 0 {
@@ -50,7 +50,7 @@ func (l *lane) forgive(gap int64) {
 }
 
 // check checks the health of the path every tick.
-func (l *lane) check() error {
+func (l *thread) check() error {
 	l.nextLook = l.now + int64(tick)
 	if l.now-l.heard > int64(quiet) && PathSilent(l.sock.fd) {
 		return ErrSilent
@@ -75,20 +75,20 @@ func (l *lane) check() error {
 	return nil
 }
 
-// standsAlone reports whether another lane had an answer since the last answer of this lane, or has no outstanding
+// standsAlone reports whether another thread had an answer since the last answer of this thread, or has no outstanding
 // calls.
-func (l *lane) standsAlone() bool {
+func (l *thread) standsAlone() bool {
 	replies := l.elsewhere()
 	if l.lastSeen != l.answered {
 		l.lastSeen, l.lastOthers = l.answered, replies
 	}
-	return replies > l.lastOthers || slices.ContainsFunc(l.s.lanes, func(other *lane) bool {
+	return replies > l.lastOthers || slices.ContainsFunc(l.s.threads, func(other *thread) bool {
 		return other != l && other.group == l.group && !other.isDown.Load() && other.InFlight.Load() == 0
 	})
 }
 
-// lose gives up the connection, and hands its outstanding requests to other lanes.
-func (l *lane) lose(err error) {
+// lose gives up the connection, and hands its outstanding requests to other threads.
+func (l *thread) lose(err error) {
 	l.lost(err)
 	l.noteSent()
 	l.disconnect()
@@ -112,7 +112,7 @@ func (l *lane) lose(err error) {
 				l.finished(f, fmt.Errorf("%s: %w", l.s.cfg.Describe(l.index), err))
 			}
 			if l.completed != completed {
-				break // the slot has another I/O, or belongs to another lane
+				break // the slot has another I/O, or belongs to another thread
 			}
 		}
 	}
@@ -125,7 +125,7 @@ func (l *lane) lose(err error) {
 }
 
 // noteSent marks the unanswered calls that were sent completely. A server does not execute an incomplete call.
-func (l *lane) noteSent() {
+func (l *thread) noteSent() {
 	for _, sl := range l.owned {
 		for i := range sl.fragments[:sl.used] {
 			if f := &sl.fragments[i]; f.state == fragmentSent && f.end <= l.send.sent {
@@ -136,7 +136,7 @@ func (l *lane) noteSent() {
 }
 
 // lost records the loss of the connection. It began at the last answer if one is outstanding.
-func (l *lane) lost(err error) {
+func (l *thread) lost(err error) {
 	l.NoteError(err)
 	since := l.now
 	if l.inFlight > 0 {
@@ -151,7 +151,7 @@ func (l *lane) lost(err error) {
 }
 
 // disconnect closes the connection and forgets the requests in flight on it.
-func (l *lane) disconnect() {
+func (l *thread) disconnect() {
 	if l.sock == nil {
 		return
 	}
@@ -179,7 +179,7 @@ func (l *lane) disconnect() {
 }
 
 // recover makes one attempt to reconnect when it is due.
-func (l *lane) recover(ctx context.Context) {
+func (l *thread) recover(ctx context.Context) {
 	l.expire()
 	if l.s.live[l.group].Load() > 0 || l.group != 0 {
 		l.handOver()
@@ -201,16 +201,16 @@ func (l *lane) recover(ctx context.Context) {
 
 // reconnected records a new connection after a loss. The loss continues until an answer: a stopped server also
 // accepts connections.
-func (l *lane) reconnected() {
+func (l *thread) reconnected() {
 	l.others, l.still = l.elsewhere(), l.now
 	if l.away = l.NoteReconnect(l.now); l.away {
 		l.s.cfg.Logger.Info("Channel is connected again", "channel", l.s.cfg.Describe(l.index))
 	}
 }
 
-// unowed ends a loss for a lane without outstanding I/O, once another lane has had an answer since this lane was
-// connected. If this lane then gets no answer, the loss had not ended.
-func (l *lane) unowed() {
+// unowed ends a loss for a thread without outstanding I/O, once another thread has had an answer since this thread was
+// connected. If this thread then gets no answer, the loss had not ended.
+func (l *thread) unowed() {
 	switch {
 	case !l.away:
 	case l.elsewhere() > l.others:
@@ -221,9 +221,9 @@ func (l *lane) unowed() {
 	}
 }
 
-// elsewhere returns the number of replies to the other lanes.
-func (l *lane) elsewhere() (replies int64) {
-	for _, other := range l.s.lanes {
+// elsewhere returns the number of replies to the other threads.
+func (l *thread) elsewhere() (replies int64) {
+	for _, other := range l.s.threads {
 		if other != l {
 			replies += other.Receives.Load()
 		}
@@ -232,7 +232,7 @@ func (l *lane) elsewhere() (replies int64) {
 }
 
 // returned ends a loss: with the first answer on the new connection, or with the run.
-func (l *lane) returned() {
+func (l *thread) returned() {
 	if l.away {
 		l.away = false
 		l.NoteReturn(l.now)
@@ -240,13 +240,13 @@ func (l *lane) returned() {
 }
 
 // tryLater sets the time of the next attempt to connect, with increasing delays.
-func (l *lane) tryLater() {
+func (l *thread) tryLater() {
 	l.nextTry = l.now + int64(l.backoff)
 	l.backoff = min(max(2*l.backoff, backoffFirst), backoffMax)
 }
 
 // connect makes one attempt to connect.
-func (l *lane) connect(ctx context.Context) error {
+func (l *thread) connect(ctx context.Context) error {
 	nc, err := l.s.cfg.Dial(ctx, l.index)
 	if err == nil {
 		l.sock, err = newSocket(nc, tick)
@@ -264,20 +264,20 @@ func (l *lane) connect(ctx context.Context) error {
 
 // expire fails the I/Os that have exceeded the timeout. Nothing is in flight
 // here then, so that no late reply can touch their buffers.
-func (l *lane) expire() {
+func (l *thread) expire() {
 	limit := l.now - int64(l.s.cfg.Timeout)
 	for _, sl := range append([]*slot(nil), l.owned...) {
 		if sl.state != slotActive || sl.started > limit {
 			continue
 		}
-		err := fmt.Errorf("%w: none within %v: %w", ErrTimeout, l.s.cfg.Timeout, l.s.laneErrors())
+		err := fmt.Errorf("%w: none within %v: %w", ErrTimeout, l.s.cfg.Timeout, l.s.threadErrors())
 		completed := l.completed
 		for i := range sl.fragments[:sl.used] {
 			if f := &sl.fragments[i]; f.state != fragmentNone {
 				l.finished(f, err)
 			}
 			if l.completed != completed {
-				break // the slot has another I/O, or belongs to another lane
+				break // the slot has another I/O, or belongs to another thread
 			}
 		}
 	}
@@ -285,8 +285,8 @@ func (l *lane) expire() {
 }
 
 // rebuild rebuilds the work lists from our own slots: they must not contain a
-// slot that another lane has now.
-func (l *lane) rebuild() {
+// slot that another thread has now.
+func (l *thread) rebuild() {
 	l.unsent.reset()
 	l.holdNone()
 	l.waiting, l.delayed, l.nextDue = l.waiting[:0], l.delayed[:0], never
@@ -302,8 +302,8 @@ func (l *lane) rebuild() {
 	}
 }
 
-// handOver gives all slots to live lanes of the group, the least loaded first, or else to group 0.
-func (l *lane) handOver() {
+// handOver gives all slots to live threads of the group, the least loaded first, or else to group 0.
+func (l *thread) handOver() {
 	for len(l.owned) > 0 {
 		to := l.s.idlest(l.group)
 		if to == nil && l.group != 0 {
@@ -319,10 +319,10 @@ func (l *lane) handOver() {
 	l.rebuild()
 }
 
-// idlest returns the live lane of a group with the fewest slots, or nil.
-func (s *Stream) idlest(group int) *lane {
-	var best *lane
-	for _, l := range s.lanes {
+// idlest returns the live thread of a group with the fewest slots, or nil.
+func (s *Stream) idlest(group int) *thread {
+	var best *thread
+	for _, l := range s.threads {
 		if l.group == group && !l.isDown.Load() && (best == nil || l.load.Load() < best.load.Load()) {
 			best = l
 		}
@@ -330,26 +330,26 @@ func (s *Stream) idlest(group int) *lane {
 	return best
 }
 
-// last returns the lane of group 0 that takes what no other group carries. It may be down.
-func (s *Stream) last() *lane {
+// last returns the thread of group 0 that takes what no other group carries. It may be down.
+func (s *Stream) last() *thread {
 	if l := s.idlest(0); l != nil {
 		return l
 	}
-	return s.lanes[0]
+	return s.threads[0]
 }
 
-// heir returns the lane that takes over a slot after its I/O, or nil. With several groups, route decides this for the
+// successor returns the thread that takes over a slot after its I/O, or nil. With several groups, route decides this for the
 // next I/O.
-func (l *lane) heir() *lane {
+func (l *thread) successor() *thread {
 	living := int(l.s.live[0].Load())
 	if living <= 1 || l.s.router != nil {
 		return nil
 	}
 	slots := len(l.s.slots)
 	if slots < living {
-		// The next live lane in turn, so that all lanes are used.
-		for i := 1; i < len(l.s.lanes); i++ {
-			if to := l.s.lanes[(l.index+i)%len(l.s.lanes)]; !to.isDown.Load() {
+		// The next live thread in turn, so that all threads are used.
+		for i := 1; i < len(l.s.threads); i++ {
+			if to := l.s.threads[(l.index+i)%len(l.s.threads)]; !to.isDown.Load() {
 				return to
 			}
 		}

@@ -31,7 +31,7 @@ func violation(err error) error { return &rpc.ProtocolError{Err: err} }
 
 // decode decodes the head of a reply and finds its fragment; nil if no fragment
 // waits for it.
-func (l *lane) decode(b []byte, rep *reply) error {
+func (l *thread) decode(b []byte, rep *reply) error {
 	l.decoder = xdr.NewDecoder(b)
 	d := &l.decoder
 	var h rpc.ReplyHeader
@@ -68,7 +68,7 @@ func (l *lane) decode(b []byte, rep *reply) error {
 }
 
 // reply completes the fragment of a whole reply.
-func (l *lane) reply(b []byte) error {
+func (l *thread) reply(b []byte) error {
 	var rep reply
 	if err := l.decode(b, &rep); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (l *lane) reply(b []byte) error {
 }
 
 // replied records that f is no longer in flight.
-func (l *lane) replied(f *fragment) {
+func (l *thread) replied(f *fragment) {
 	l.mine[f.ID], l.past[f.ID] = 0, l.mine[f.ID]
 	l.inFlight--
 	l.garbage, l.answered, l.unproven = 0, l.now, 0
@@ -101,7 +101,7 @@ func (l *lane) replied(f *fragment) {
 }
 
 // settle takes the next step after a reply.
-func (l *lane) settle(f *fragment, rep *reply) {
+func (l *thread) settle(f *fragment, rep *reply) {
 	sl, completed := f.slot, l.completed
 	switch {
 	case rep.refused != nil && l.group != 0:
@@ -125,13 +125,13 @@ func (l *lane) settle(f *fragment, rep *reply) {
 	default:
 		l.moved(f, &rep.Results)
 	}
-	if l.group != 0 && l.completed == completed { // otherwise the slot may belong to another lane
+	if l.group != 0 && l.completed == completed { // otherwise the slot may belong to another thread
 		l.leave(sl)
 	}
 }
 
 // moved continues a part after a transfer.
-func (l *lane) moved(f *fragment, r *Results) {
+func (l *thread) moved(f *fragment, r *Results) {
 	switch err := f.Check(r); {
 	case err != nil && l.group != 0:
 		l.park(f)
@@ -171,13 +171,13 @@ func (x *IO) note(r *Results) {
 }
 
 // park marks f for group 0, as a new request, and leave hands it over.
-func (l *lane) park(f *fragment) {
+func (l *thread) park(f *fragment) {
 	l.s.renew(f)
 	f.state = fragmentParked
 }
 
 // again requests the missing bytes of f.
-func (l *lane) again(f *fragment) {
+func (l *thread) again(f *fragment) {
 	f.state = fragmentQueued
 	l.s.renew(f)
 	l.unsent.push(f)
@@ -185,7 +185,7 @@ func (l *lane) again(f *fragment) {
 
 // later retries after a delay that grows from first to most. If f would exceed limit, it fails with err, or goes to
 // group 0 from another group.
-func (l *lane) later(f *fragment, first, most, limit time.Duration, err error) {
+func (l *thread) later(f *fragment, first, most, limit time.Duration, err error) {
 	f.delay = min(max(2*f.delay, int64(first)), int64(most))
 	if l.group != 0 {
 		limit = l.s.cfg.Timeout / 2 // the rest of the timeout belongs to group 0

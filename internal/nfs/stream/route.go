@@ -5,7 +5,7 @@ type routed struct{ group, from, to int }
 
 // route cuts the I/O of a slot into fragments for the groups that carry them: it gives the whole slot to a single
 // group, or a share of it to each group.
-func (l *lane) route(sl *slot) {
+func (l *thread) route(sl *slot) {
 	s := l.s
 	if !l.cutByGroup(sl) {
 		s.cut(sl)
@@ -37,7 +37,7 @@ func (l *lane) route(sl *slot) {
 
 // cutByGroup fills l.pieces. It returns false if the slot has too few fragments for them: the layout of the file is
 // finer than it was when the stream was created.
-func (l *lane) cutByGroup(sl *slot) bool {
+func (l *thread) cutByGroup(sl *slot) bool {
 	s := l.s
 	size, total := s.size(&sl.io), len(sl.io.Buf)
 	l.pieces = l.pieces[:0]
@@ -60,9 +60,9 @@ func (l *lane) cutByGroup(sl *slot) bool {
 }
 
 // share distributes the fragments of a slot over several groups. The last share to finish joins them again.
-func (l *lane) share(sl *slot, groups int) {
+func (l *thread) share(sl *slot, groups int) {
 	l.drop(sl)
-	sl.open.Store(int32(groups)) //nolint:gosec // at most as many as lanes
+	sl.open.Store(int32(groups)) //nolint:gosec // at most as many as threads
 	sl.again.Store(false)
 	for g := range sl.shares {
 		sh := &sl.shares[g]
@@ -81,13 +81,13 @@ func (l *lane) share(sl *slot, groups int) {
 		}
 		to.give(sh)
 		if groups--; groups == 0 {
-			return // the lanes of the shares may have joined them already
+			return // the threads of the shares may have joined them already
 		}
 	}
 }
 
-// joined records that a share is done. After the last share it returns the whole slot, which this lane then owns.
-func (l *lane) joined(sh *slot) *slot {
+// joined records that a share is done. After the last share it returns the whole slot, which this thread then owns.
+func (l *thread) joined(sh *slot) *slot {
 	l.drop(sh)
 	sh.state = slotIdle
 	sl := sh.whole
@@ -110,8 +110,8 @@ func (l *lane) joined(sh *slot) *slot {
 	return sl
 }
 
-// place gives one of our slots to the least loaded lane of a group.
-func (l *lane) place(sl *slot, group int) {
+// place gives one of our slots to the least loaded thread of a group.
+func (l *thread) place(sl *slot, group int) {
 	to := l.s.idlest(group)
 	if to == nil {
 		to = l.s.last()
@@ -125,7 +125,7 @@ func (l *lane) place(sl *slot, group int) {
 }
 
 // leave gives a slot to group 0 if some of its fragments cannot be carried here, once none is in flight.
-func (l *lane) leave(sl *slot) {
+func (l *thread) leave(sl *slot) {
 	parked := false
 	for i := range sl.fragments[:sl.used] {
 		switch sl.fragments[i].state {

@@ -59,9 +59,9 @@ type routedIO struct {
 
 func (d *routedIO) Next(x *IO) bool {
 	d.next++
-	slot, lane := x.Slot, x.Lane
+	slot, thread := x.Slot, x.Thread
 	*x = d.io
-	x.Slot, x.Lane = slot, lane
+	x.Slot, x.Thread = slot, thread
 	return len(d.done) == 0
 }
 
@@ -75,20 +75,20 @@ func (d *routedIO) succeeded(t *testing.T) {
 	}
 }
 
-// streamOfGroups is a stream with a lane for each group, all of which are up and have no sockets.
-func streamOfGroups(t *testing.T, p *striping, d *routedIO, block, transfer int, lanes ...int) *Stream {
+// streamOfGroups is a stream with a thread for each group, all of which are up and have no sockets.
+func streamOfGroups(t *testing.T, p *striping, d *routedIO, block, transfer int, threads ...int) *Stream {
 	t.Helper()
 	now := time.Unix(0, 0)
 	s := prepare(Config{
-		Lanes: len(lanes), Groups: lanes, Slots: 1, BlockBytes: int64(block), PieceBytes: int64(p.unit),
+		Threads: len(threads), Groups: threads, Slots: 1, BlockBytes: int64(block), PieceBytes: int64(p.unit),
 		ReadBytes: uint32(transfer), WriteBytes: uint32(transfer), Protocol: p, Timeout: time.Minute,
-		Now: func() time.Time { return now }, Describe: func(i int) string { return fmt.Sprint("lane ", i) },
+		Now: func() time.Time { return now }, Describe: func(i int) string { return fmt.Sprint("thread ", i) },
 	})
 	t.Cleanup(func() { _ = s.Close() })
 	s.driver, s.done = d, make(chan struct{})
 	s.cause = func() error { return errors.New("stopped") }
 	s.active.Store(1)
-	for _, l := range s.lanes {
+	for _, l := range s.threads {
 		l.begin()
 		l.isDown.Store(false)
 		s.live[l.group].Add(1)
@@ -96,13 +96,13 @@ func streamOfGroups(t *testing.T, p *striping, d *routedIO, block, transfer int,
 	return s
 }
 
-// part is what a lane has sent.
-type part struct{ lane, from, to int }
+// part is what a thread has sent.
+type part struct{ thread, from, to int }
 
-// turn lets all lanes take what they are given and send, and returns what they sent.
+// turn lets all threads take what they are given and send, and returns what they sent.
 func (s *Stream) turn() (sent []part) {
-	for range 2 * len(s.lanes) {
-		for _, l := range s.lanes {
+	for range 2 * len(s.threads) {
+		for _, l := range s.threads {
 			for len(l.inbox) > 0 {
 				l.take(<-l.inbox)
 			}
@@ -124,14 +124,14 @@ func (s *Stream) turn() (sent []part) {
 	return sent
 }
 
-// beginOn gives the slot to a lane.
-func (s *Stream) beginOn(lane int) []part {
-	s.lanes[lane].give(&s.slots[0])
+// beginOn gives the slot to a thread.
+func (s *Stream) beginOn(thread int) []part {
+	s.threads[thread].give(&s.slots[0])
 	return s.turn()
 }
 
-// answerAll answers what a lane has in flight.
-func (l *lane) answerAll(t *testing.T) {
+// answerAll answers what a thread has in flight.
+func (l *thread) answerAll(t *testing.T) {
 	t.Helper()
 	for i, xid := range l.mine {
 		if xid == 0 {
@@ -153,7 +153,7 @@ func TestAnIOIsCutByGroup(t *testing.T) {
 		unit, width, block, transfer int
 		offset                       int64
 		piece                        int // announced, the unit if 0
-		down                         int // a group without a lane that lives
+		down                         int // a group without a thread that lives
 		want                         string
 	}{
 		"one piece":                {"all of it goes to one group", 8, 2, 8, 64, 8, 0, 0, "2:0-8"},
@@ -171,29 +171,29 @@ func TestAnIOIsCutByGroup(t *testing.T) {
 				p.unit = tc.piece
 			}
 			d.io = IO{Offset: tc.offset, Buf: make([]byte, tc.block)}
-			lanes := []int{0}
+			threads := []int{0}
 			for g := range tc.width {
-				lanes = append(lanes, g+1)
+				threads = append(threads, g+1)
 			}
-			s := streamOfGroups(t, p, d, tc.block, tc.transfer, lanes...)
+			s := streamOfGroups(t, p, d, tc.block, tc.transfer, threads...)
 			p.unit = tc.unit
 			if tc.down > 0 {
-				s.lanes[tc.down].isDown.Store(true)
+				s.threads[tc.down].isDown.Store(true)
 				s.live[tc.down].Store(0)
 			}
 			got := ""
 			sent := s.beginOn(0)
-			for l := range s.lanes {
+			for l := range s.threads {
 				for _, x := range sent {
-					if x.lane == l {
-						got += fmt.Sprintf("%d:%d-%d ", x.lane, x.from, x.to)
+					if x.thread == l {
+						got += fmt.Sprintf("%d:%d-%d ", x.thread, x.from, x.to)
 					}
 				}
 			}
 			if got != tc.want+" " {
 				t.Errorf("parts %q, want %q (%s)", got, tc.want, tc.reason)
 			}
-			for _, l := range s.lanes {
+			for _, l := range s.threads {
 				if l.inFlight > 0 && len(d.done) > 0 {
 					t.Fatal("it ended before all had answered")
 				}
@@ -207,11 +207,11 @@ func TestAnIOIsCutByGroup(t *testing.T) {
 func TestAnIOHasTheErrorOfAShare(t *testing.T) {
 	for _, failing := range []int{1, 2} {
 		p, d := &striping{unit: 8, width: 2}, &routedIO{io: IO{Buf: make([]byte, 16)}}
-		p.decode = func(x *Part) (Results, bool) { return Results{Err: v3.ErrIO}, x.Lane == failing }
+		p.decode = func(x *Part) (Results, bool) { return Results{Err: v3.ErrIO}, x.Thread == failing }
 		s := streamOfGroups(t, p, d, 16, 64, 0, 1, 2)
 		s.beginOn(0)
-		s.lanes[1].answerAll(t)
-		s.lanes[2].answerAll(t)
+		s.threads[1].answerAll(t)
+		s.threads[2].answerAll(t)
 		if len(d.done) != 1 || !errors.Is(d.done[0], v3.ErrIO) {
 			t.Errorf("the ends are %v, want one with the error of share %d", d.done, failing)
 		}
@@ -221,27 +221,27 @@ func TestAnIOHasTheErrorOfAShare(t *testing.T) {
 func TestWhatAGroupCannotCarryGoesToGroup0(t *testing.T) {
 	for name, tc := range map[string]struct {
 		begin func(p *striping)
-		fail  func(t *testing.T, l *lane)
+		fail  func(t *testing.T, l *thread)
 		lost  bool
 	}{
 		"answered so": {
 			func(p *striping) {
-				p.decode = func(x *Part) (Results, bool) { return Results{Next: Elsewhere}, x.Lane == 2 && x.From == 8 }
+				p.decode = func(x *Part) (Results, bool) { return Results{Next: Elsewhere}, x.Thread == 2 && x.From == 8 }
 			}, answer, false,
 		},
 		"not encoded": {
-			func(p *striping) { p.elsewhere = func(x *Part) bool { return x.Lane == 2 && x.From == 8 } },
+			func(p *striping) { p.elsewhere = func(x *Part) bool { return x.Thread == 2 && x.From == 8 } },
 			nil, false,
 		},
 		"refused by RPC": {func(*striping) {}, refuse, true},
 		"less stable than asked for": {
 			func(p *striping) {
-				p.decode = func(x *Part) (Results, bool) { return Results{Count: x.Bytes(), Committed: Unstable}, x.Lane == 2 }
+				p.decode = func(x *Part) (Results, bool) { return Results{Count: x.Bytes(), Committed: Unstable}, x.Thread == 2 }
 			}, answer, false,
 		},
 		"more than asked for": {
 			func(p *striping) {
-				p.decode = func(x *Part) (Results, bool) { return Results{Count: 99, Committed: FileSync}, x.Lane == 2 }
+				p.decode = func(x *Part) (Results, bool) { return Results{Count: 99, Committed: FileSync}, x.Thread == 2 }
 			}, answer, false,
 		},
 	} {
@@ -251,12 +251,12 @@ func TestWhatAGroupCannotCarryGoesToGroup0(t *testing.T) {
 			s := streamOfGroups(t, p, d, 32, 64, 0, 1, 2)
 			sent := s.beginOn(0)
 			if tc.fail != nil {
-				tc.fail(t, s.lanes[2])
+				tc.fail(t, s.threads[2])
 				sent = s.turn()
 			}
 			there := 0
 			for _, x := range sent {
-				if x.lane == 0 {
+				if x.thread == 0 {
 					there++
 				}
 			}
@@ -264,7 +264,7 @@ func TestWhatAGroupCannotCarryGoesToGroup0(t *testing.T) {
 				t.Fatalf("group 0 sent %v, and the ends are %v", sent, d.done)
 			}
 			p.decode = nil
-			for _, l := range s.lanes {
+			for _, l := range s.threads {
 				l.answerAll(t)
 			}
 			d.succeeded(t)
@@ -275,10 +275,10 @@ func TestWhatAGroupCannotCarryGoesToGroup0(t *testing.T) {
 	}
 }
 
-func answer(t *testing.T, l *lane) { t.Helper(); l.answerAll(t) }
+func answer(t *testing.T, l *thread) { t.Helper(); l.answerAll(t) }
 
 // refuse answers that the program is not known.
-func refuse(t *testing.T, l *lane) {
+func refuse(t *testing.T, l *thread) {
 	t.Helper()
 	for _, xid := range l.mine {
 		if xid == 0 {
@@ -295,12 +295,12 @@ func refuse(t *testing.T, l *lane) {
 
 func TestAGroupWaitsHalfOfTheTime(t *testing.T) {
 	p, d := &striping{unit: 8, width: 1}, &routedIO{io: IO{Buf: make([]byte, 8)}}
-	p.decode = func(x *Part) (Results, bool) { return Results{Next: Delay, Err: v3.ErrJukebox}, x.Lane == 1 }
+	p.decode = func(x *Part) (Results, bool) { return Results{Next: Delay, Err: v3.ErrJukebox}, x.Thread == 1 }
 	s := streamOfGroups(t, p, d, 8, 64, 0, 1)
 	at := s.start
 	s.cfg.Now = func() time.Time { return at }
 	s.beginOn(0)
-	l := s.lanes[1]
+	l := s.threads[1]
 	for range 200 {
 		if len(l.owned) == 0 {
 			break
@@ -314,47 +314,47 @@ func TestAGroupWaitsHalfOfTheTime(t *testing.T) {
 		l.sendAll()
 	}
 	s.turn()
-	if s.lanes[0].inFlight != 1 || len(d.done) != 0 {
-		t.Fatalf("%d parts are at group 0, the ends are %v", s.lanes[0].inFlight, d.done)
+	if s.threads[0].inFlight != 1 || len(d.done) != 0 {
+		t.Fatalf("%d parts are at group 0, the ends are %v", s.threads[0].inFlight, d.done)
 	}
 	if waited := at.Sub(s.start); waited > s.cfg.Timeout/2+10*time.Second {
 		t.Errorf("that took %v of %v", waited, s.cfg.Timeout)
 	}
-	s.lanes[0].answerAll(t)
+	s.threads[0].answerAll(t)
 	d.succeeded(t)
 }
 
-// TestALaneThatIsLostLeavesItsShareToGroup0: once its garbage is enough, for good.
-func TestALaneThatIsLostLeavesItsShareToGroup0(t *testing.T) {
+// TestAThreadThatIsLostLeavesItsShareToGroup0: once its garbage is enough, for good.
+func TestAThreadThatIsLostLeavesItsShareToGroup0(t *testing.T) {
 	for tries := range garbageTries + 1 {
 		p, d := &striping{unit: 8, width: 2}, &routedIO{io: IO{Buf: make([]byte, 16)}}
 		s := streamOfGroups(t, p, d, 16, 64, 0, 1, 2)
 		s.beginOn(0)
-		l := s.lanes[1]
+		l := s.threads[1]
 		l.sock, l.garbage = &socket{fd: -1}, tries
 		l.lose(violation(io.ErrUnexpectedEOF))
 		l.handOver()
 		s.turn()
-		if len(p.lost) != 1 || s.lanes[0].inFlight != 1 || len(d.done) != 0 {
-			t.Fatalf("after %d tries: lost %v, at group 0 %d, ends %v", tries, p.lost, s.lanes[0].inFlight, d.done)
+		if len(p.lost) != 1 || s.threads[0].inFlight != 1 || len(d.done) != 0 {
+			t.Fatalf("after %d tries: lost %v, at group 0 %d, ends %v", tries, p.lost, s.threads[0].inFlight, d.done)
 		}
-		s.lanes[2].answerAll(t)
-		s.lanes[0].answerAll(t)
+		s.threads[2].answerAll(t)
+		s.threads[0].answerAll(t)
 		d.succeeded(t)
 	}
 }
 
-func TestAShareGoesToAnotherLaneOfItsGroupUnlessThatIsHopeless(t *testing.T) {
+func TestAShareGoesToAnotherThreadOfItsGroupUnlessThatIsHopeless(t *testing.T) {
 	for garbage, want := range map[int]int{0: 2, garbageTries: 0} {
 		p, d := &striping{unit: 8, width: 1}, &routedIO{io: IO{Buf: make([]byte, 8)}}
 		s := streamOfGroups(t, p, d, 8, 64, 0, 1, 1)
 		s.beginOn(1)
-		l := s.lanes[1]
+		l := s.threads[1]
 		l.sock, l.garbage = &socket{fd: -1}, garbage
 		l.lose(violation(io.EOF))
 		l.handOver()
-		if sent := s.turn(); len(sent) != 1 || sent[0].lane != want {
-			t.Errorf("after %d losses sent again: %v, want by lane %d", garbage+1, sent, want)
+		if sent := s.turn(); len(sent) != 1 || sent[0].thread != want {
+			t.Errorf("after %d losses sent again: %v, want by thread %d", garbage+1, sent, want)
 		}
 	}
 }
@@ -368,7 +368,7 @@ func TestACancelledShareFailsTheIO(t *testing.T) {
 			s := streamOfGroups(t, p, d, 16, 64, 0, 1, 2)
 			s.beginOn(0)
 			for i, what := range order {
-				l := s.lanes[i+1]
+				l := s.threads[i+1]
 				if what == "answer" {
 					l.answerAll(t)
 					continue
@@ -386,15 +386,15 @@ func TestACancelledShareFailsTheIO(t *testing.T) {
 	}
 }
 
-// TestAllSharesFitIntoOneLane: giving must never wait, or two lanes could wait for each other.
-func TestAllSharesFitIntoOneLane(t *testing.T) {
+// TestAllSharesFitIntoOneThread: giving must never wait, or two threads could wait for each other.
+func TestAllSharesFitIntoOneThread(t *testing.T) {
 	p, d := &striping{unit: 8, width: 3}, &routedIO{io: IO{Buf: make([]byte, 24)}}
 	s := streamOfGroups(t, p, d, 24, 64, 0, 1, 2, 3)
 	s.beginOn(0)
 	given := make(chan struct{})
 	go func() {
 		defer close(given)
-		for _, l := range s.lanes[1:] {
+		for _, l := range s.threads[1:] {
 			l.sock = &socket{fd: -1}
 			l.lose(io.EOF)
 			l.handOver()
@@ -403,22 +403,22 @@ func TestAllSharesFitIntoOneLane(t *testing.T) {
 	select {
 	case <-given:
 	case <-time.After(2 * time.Minute):
-		t.Fatal("a lane waits to give its share away")
+		t.Fatal("a thread waits to give its share away")
 	}
 	s.turn()
-	s.lanes[0].answerAll(t)
+	s.threads[0].answerAll(t)
 	d.succeeded(t)
 }
 
 // TestTheNextIOOfASlotIsNotFailedForTheLast: the loops over the fragments of a slot end with
 // its I/O.
 func TestTheNextIOOfASlotIsNotFailedForTheLast(t *testing.T) {
-	for name, end := range map[string]func(l *lane){
-		"expired":  func(l *lane) { l.now += int64(2 * time.Minute); l.expire() },
-		"hopeless": func(l *lane) { l.garbage = garbageTries; l.lose(violation(io.EOF)) },
+	for name, end := range map[string]func(l *thread){
+		"expired":  func(l *thread) { l.now += int64(2 * time.Minute); l.expire() },
+		"hopeless": func(l *thread) { l.garbage = garbageTries; l.lose(violation(io.EOF)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, d, first := laneWithoutSocket(1, 256<<10, false) // four parts
+			l, d, first := threadWithoutSocket(1, 256<<10, false) // four parts
 			if err := l.feed(readReply(first|3, make([]byte, 64<<10), false), 1<<20); err != nil {
 				t.Fatal(err)
 			}
@@ -458,7 +458,7 @@ func TestAPathThatAnswersNothingIsLeftWhileOthersAnswer(t *testing.T) {
 		d := &routedIO{io: IO{Buf: make([]byte, 8)}}
 		s := streamOfGroups(t, &striping{unit: 8, width: 1}, d, 8, 64, 0, 0)
 		s.cfg.Timeout = 10 * time.Minute
-		l, other := s.lanes[0], s.lanes[1]
+		l, other := s.threads[0], s.threads[1]
 		l.sock = &socket{fd: -1}
 		other.Receives.Add(7)
 		s.beginOn(0)

@@ -23,7 +23,7 @@ type piece struct {
 	from, to int
 }
 
-// sender is the sending side of a lane.
+// sender is the sending side of a thread.
 type sender struct {
 	batch   []byte
 	pieces  []piece
@@ -49,7 +49,7 @@ func (w *sender) restart() {
 }
 
 // flush sends as many bytes as the socket accepts without waiting.
-func (l *lane) flush() error {
+func (l *thread) flush() error {
 	w := &l.send
 	for {
 		if !w.pending() {
@@ -108,7 +108,7 @@ func (w *sender) advance(n int) {
 }
 
 // encode fills the batch.
-func (l *lane) encode() {
+func (l *thread) encode() {
 	w := &l.send
 	sends := 0
 	for len(w.batch) < batchBytes && len(w.pieces) < maxIovecs {
@@ -160,7 +160,7 @@ func (w *sender) appendBulk(data []byte) {
 }
 
 // unable handles a fragment that cannot be encoded now.
-func (l *lane) unable(f *fragment, err error) {
+func (l *thread) unable(f *fragment, err error) {
 	switch {
 	case errors.Is(err, ErrNoSlot):
 		l.hold(f)
@@ -185,13 +185,13 @@ func (f *fragment) bulk() []byte {
 }
 
 // request appends the call of f up to its bulk data.
-func (l *lane) request(f *fragment) error {
+func (l *thread) request(f *fragment) error {
 	w := &l.send
 	from, size := len(w.batch), f.Bytes()
-	if f.Lane != l.index && l.s.slotted != nil {
+	if f.Thread != l.index && l.s.slotted != nil {
 		l.s.slotted.Move(&f.Part, l.index)
 	}
-	f.Lane, f.Now = l.index, l.now
+	f.Thread, f.Now = l.index, l.now
 	b, err := l.s.cfg.Protocol.Append(w.batch, &f.Part)
 	if err != nil {
 		return err

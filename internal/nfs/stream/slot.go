@@ -11,7 +11,7 @@ const (
 	slotActive                   // its I/O is under way
 )
 
-// slot is one I/O of the job at a time. Only the lane that owns it may touch it.
+// slot is one I/O of the job at a time. Only the thread that owns it may touch it.
 type slot struct {
 	io        IO
 	state     slotState
@@ -21,9 +21,9 @@ type slot struct {
 	err       error      // first error of a fragment
 	started   int64      // when the I/O began
 	due       int64      // slotWaiting
-	position  int        // in lane.owned
+	position  int        // in thread.owned
 
-	// If the parts of an I/O go to several groups, it is divided into shares: one slot per group, which different lanes
+	// If the parts of an I/O go to several groups, it is divided into shares: one slot per group, which different threads
 	// own at the same time.
 	whole  *slot  // the slot that this is a share of
 	shares []slot // by group; nil without groups
@@ -50,10 +50,10 @@ type fragment struct {
 	slot       *slot
 	xid        uint32
 	state      fragmentState
-	sentAt     int64  // time of encoding
-	end        uint64 // end in the bytes that the lane has to send
-	lostBy     *lane  // the lane that sent it but got no answer; nil once it is sent again
-	due, delay int64  // fragmentDelayed
+	sentAt     int64   // time of encoding
+	end        uint64  // end in the bytes that the thread has to send
+	lostBy     *thread // the thread that sent it but got no answer; nil once it is sent again
+	due, delay int64   // fragmentDelayed
 }
 
 // renew gives f a new xid.

@@ -16,16 +16,16 @@ type limited struct {
 	free      int
 	holders   map[int]bool // parts, by ID
 	waiting   []*Part
-	lanes     map[int]int // that asked for it last, by ID
-	ready     func(lane, part int)
+	threads   map[int]int // that asked for it last, by ID
+	ready     func(thread, part int)
 	forgotten []int
 	moved     []string
 }
 
-func (p *limited) Notify(ready func(lane, part int)) { p.ready = ready }
+func (p *limited) Notify(ready func(thread, part int)) { p.ready = ready }
 
 func (p *limited) Append(b []byte, part *Part) ([]byte, error) {
-	p.lanes[part.ID] = part.Lane
+	p.threads[part.ID] = part.Thread
 	if !p.holders[part.ID] && p.free == 0 {
 		if !slices.Contains(p.waiting, part) {
 			p.waiting = append(p.waiting, part)
@@ -41,8 +41,8 @@ func (p *limited) Append(b []byte, part *Part) ([]byte, error) {
 
 func (p *limited) Forget(part *Part) { p.forgotten = append(p.forgotten, part.ID) }
 
-func (p *limited) Move(part *Part, lane int) {
-	p.moved = append(p.moved, fmt.Sprintf("%d from %d to %d", part.ID, part.Lane, lane))
+func (p *limited) Move(part *Part, thread int) {
+	p.moved = append(p.moved, fmt.Sprintf("%d from %d to %d", part.ID, part.Thread, thread))
 }
 
 // end ends a part, so that the next one may go.
@@ -51,24 +51,24 @@ func (p *limited) end(id int) {
 	next := p.waiting[0]
 	p.waiting = p.waiting[1:]
 	p.holders[next.ID] = true
-	p.ready(p.lanes[next.ID], next.ID)
+	p.ready(p.threads[next.ID], next.ID)
 }
 
-// limitedStream has two lanes, without sockets, with two I/Os each, and begins them.
+// limitedStream has two threads, without sockets, with two I/Os each, and begins them.
 func limitedStream(t *testing.T, free int) (*Stream, *limited, *endless) {
 	t.Helper()
 	now := time.Unix(0, 0)
-	p := &limited{free: free, holders: map[int]bool{}, lanes: map[int]int{}}
+	p := &limited{free: free, holders: map[int]bool{}, threads: map[int]int{}}
 	s := prepare(Config{
-		Lanes: 2, Slots: 4, BlockBytes: 64, ReadBytes: 64, WriteBytes: 64, Protocol: p, Timeout: time.Minute,
-		Now: func() time.Time { return now }, Describe: func(i int) string { return fmt.Sprint("lane ", i) },
+		Threads: 2, Slots: 4, BlockBytes: 64, ReadBytes: 64, WriteBytes: 64, Protocol: p, Timeout: time.Minute,
+		Now: func() time.Time { return now }, Describe: func(i int) string { return fmt.Sprint("thread ", i) },
 	})
 	t.Cleanup(func() { _ = s.Close() })
 	d := &endless{}
 	s.driver, s.done = d, make(chan struct{})
 	s.cause = func() error { return errors.New("stopped") }
 	s.active.Store(4)
-	for i, l := range s.lanes {
+	for i, l := range s.threads {
 		l.begin()
 		l.isDown.Store(false)
 		s.live[0].Add(1)
@@ -80,9 +80,9 @@ func limitedStream(t *testing.T, free int) (*Stream, *limited, *endless) {
 	return s, p, d
 }
 
-// inFlight returns the parts that the lanes have sent, by lane.
+// inFlight returns the parts that the threads have sent, by thread.
 func (s *Stream) inFlight() (ids [2][]int) {
-	for i, l := range s.lanes {
+	for i, l := range s.threads {
 		for id, xid := range l.mine {
 			if xid != 0 {
 				ids[i] = append(ids[i], id)
@@ -99,21 +99,21 @@ func wantInFlight(t *testing.T, s *Stream, one, two []int) {
 	}
 }
 
-func TestALaneIsToldThatAPartNeedNotBeHeld(t *testing.T) {
+func TestAThreadIsToldThatAPartNeedNotBeHeld(t *testing.T) {
 	s, p, _ := limitedStream(t, 1)
 	s.turn()
-	p.end(0) // to 1, of the same lane
+	p.end(0) // to 1, of the same thread
 	s.turn()
 	wantInFlight(t, s, []int{0, 1}, nil)
-	l := s.lanes[1]
-	rung := func() bool {
+	l := s.threads[1]
+	interrupted := func() bool {
 		var count [8]byte
-		_, err := unix.Read(l.bell, count[:])
+		_, err := unix.Read(l.event, count[:])
 		return err == nil
 	}
 	l.listening.Store(true)
-	if p.end(1); !rung() {
-		t.Error("the bell of the lane does not ring")
+	if p.end(1); !interrupted() {
+		t.Error("the thread is not interrupted")
 	}
 	l.listening.Store(false)
 	s.turn()
@@ -124,18 +124,18 @@ func TestALaneIsToldThatAPartNeedNotBeHeld(t *testing.T) {
 	wantInFlight(t, s, []int{0, 1}, []int{2, 3})
 }
 
-func TestAHeldPartMovesToTheLaneThatLives(t *testing.T) {
+func TestAHeldPartMovesToTheThreadThatLives(t *testing.T) {
 	s, p, _ := limitedStream(t, 2)
 	s.turn()
 	wantInFlight(t, s, []int{0, 1}, nil)
-	one, two := s.lanes[0], s.lanes[1]
-	p.end(0) // 2 is told to the lane that is lost then
+	one, two := s.threads[0], s.threads[1]
+	p.end(0) // 2 is told to the thread that is lost then
 	two.isDown.Store(true)
 	two.handOver()
 	s.turn()
 	wantInFlight(t, s, []int{0, 1, 2}, nil)
-	if p.end(1); p.lanes[3] != 0 || two.holding != 0 || one.holding != 1 {
-		t.Errorf("part 3 is held by lane %d; %d and %d are held", p.lanes[3], one.holding, two.holding)
+	if p.end(1); p.threads[3] != 0 || two.holding != 0 || one.holding != 1 {
+		t.Errorf("part 3 is held by thread %d; %d and %d are held", p.threads[3], one.holding, two.holding)
 	}
 	s.turn()
 	wantInFlight(t, s, []int{0, 1, 2, 3}, nil)
@@ -152,13 +152,13 @@ func TestAHeldPartMovesToTheLaneThatLives(t *testing.T) {
 func TestWhatIsGivenUpIsForgotten(t *testing.T) {
 	for name, giveUp := range map[string]func(s *Stream){
 		"for its time": func(s *Stream) {
-			for _, l := range s.lanes {
+			for _, l := range s.threads {
 				l.now += int64(2 * time.Minute)
 				l.expire()
 			}
 		},
 		"with the run": func(s *Stream) {
-			for _, l := range s.lanes {
+			for _, l := range s.threads {
 				l.cancel()
 			}
 		},

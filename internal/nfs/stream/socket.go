@@ -135,21 +135,21 @@ func (s *socket) call(number uintptr, count, flags int) (int, error) {
 	return 0, os.NewSyscallError(name, errno)
 }
 
-// await waits until the socket can be read, or written if write is set, until bell is written to, or until limit has
-// passed. Without an eventfd, bell is -1.
-func (s *socket) await(write bool, bell int, limit time.Duration) {
+// await waits until the socket can be read, or written if write is set, until event is written to, or until limit has
+// passed. Without an eventfd, event is -1.
+func (s *socket) await(write bool, event int, limit time.Duration) {
 	s.polls[0] = unix.PollFd{Fd: int32(s.fd), Events: unix.POLLIN}
 	if write {
 		s.polls[0].Events |= unix.POLLOUT
 	}
-	s.polls[1] = unix.PollFd{Fd: int32(bell), Events: unix.POLLIN} // a negative descriptor is ignored
+	s.polls[1] = unix.PollFd{Fd: int32(event), Events: unix.POLLIN} // a negative descriptor is ignored
 	s.limit = unix.NsecToTimespec(max(limit, 0).Nanoseconds())
 	// Ignore the result: the next call on the socket returns any error.
 	_, _, _ = unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&s.polls)), uintptr(len(s.polls)),
 		uintptr(unsafe.Pointer(&s.limit)), 0, 0, 0)
 	if s.polls[1].Revents != 0 {
 		var count [8]byte
-		_, _, _ = unix.RawSyscall(unix.SYS_READ, uintptr(bell), uintptr(unsafe.Pointer(&count)), uintptr(len(count)))
+		_, _, _ = unix.RawSyscall(unix.SYS_READ, uintptr(event), uintptr(unsafe.Pointer(&count)), uintptr(len(count)))
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nanosleep"
 )
 
-// startedLane returns a lane with a connection on which nothing comes.
-func startedLane(t *testing.T) *lane {
+// startedThread returns a thread with a connection on which nothing comes.
+func startedThread(t *testing.T) *thread {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -28,37 +28,37 @@ func startedLane(t *testing.T) *lane {
 	}
 	s := streamOfGroups(t, &striping{unit: 8, width: 1}, &routedIO{io: IO{Buf: make([]byte, 8)}}, 8, 64, 0)
 	s.cfg.Now = time.Now
-	lane := s.lanes[0]
-	if lane.sock, err = newSocket(nc, time.Second); err != nil {
+	thread := s.threads[0]
+	if thread.sock, err = newSocket(nc, time.Second); err != nil {
 		t.Fatal(err)
 	}
-	return lane
+	return thread
 }
 
-func TestALaneWithNothingUnderWayWakesUpWhenASlotIsDue(t *testing.T) {
-	lane := startedLane(t)
+func TestAThreadWithNothingUnderWayWakesUpWhenASlotIsDue(t *testing.T) {
+	thread := startedThread(t)
 	for _, wait := range []time.Duration{300 * time.Microsecond, 3 * nanosleep.Margin} {
-		lane.look()
-		lane.nextDue = lane.now + int64(wait)
-		for lane.now < lane.nextDue { // a signal may end a wait early
-			lane.idle(time.Hour) // which a slot that is due does not wait for
-			lane.look()
+		thread.look()
+		thread.nextDue = thread.now + int64(wait)
+		for thread.now < thread.nextDue { // a signal may end a wait early
+			thread.idle(time.Hour) // which a slot that is due does not wait for
+			thread.look()
 		}
 	}
 }
 
 func TestABellEndsAWait(t *testing.T) {
-	lane := startedLane(t)
-	bell, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	thread := startedThread(t)
+	event, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lane.bell = bell
-	lane.listening.Store(true)
-	lane.give(&lane.s.slots[0])
-	lane.sock.await(false, bell, time.Hour)
-	if len(lane.inbox) != 1 {
-		t.Errorf("%d slots are there, want the one that the bell was rung for", len(lane.inbox))
+	thread.event = event
+	thread.listening.Store(true)
+	thread.give(&thread.s.slots[0])
+	thread.sock.await(false, event, time.Hour)
+	if len(thread.inbox) != 1 {
+		t.Errorf("%d slots are there, want the one that interrupted the wait", len(thread.inbox))
 	}
 }
 

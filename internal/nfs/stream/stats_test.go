@@ -13,9 +13,9 @@ func TestALossBeginsWithTheLastAnswer(t *testing.T) {
 	t.Parallel()
 	for inFlight, want := range map[int]int64{0: 9, 1: 4, 2: 4} {
 		s := &Stream{cfg: Config{
-			Logger: slog.New(slog.DiscardHandler), Describe: func(lane int) string { return fmt.Sprint(lane) },
+			Logger: slog.New(slog.DiscardHandler), Describe: func(thread int) string { return fmt.Sprint(thread) },
 		}}
-		l := &lane{s: s, inFlight: inFlight, answered: 4, heard: 7, now: 9}
+		l := &thread{s: s, inFlight: inFlight, answered: 4, heard: 7, now: 9}
 		l.lost(errors.New("reset"))
 		if got := 9 - int64(l.Traffic(9).Down); got != want {
 			t.Errorf("with %d calls under way it is down since %d, want %d", inFlight, got, want)
@@ -27,9 +27,9 @@ func TestALossBeginsWithTheLastAnswer(t *testing.T) {
 func TestALossEndsWithTheFirstAnswer(t *testing.T) {
 	t.Parallel()
 	s := &Stream{cfg: Config{
-		Logger: slog.New(slog.DiscardHandler), Describe: func(lane int) string { return fmt.Sprint(lane) },
+		Logger: slog.New(slog.DiscardHandler), Describe: func(thread int) string { return fmt.Sprint(thread) },
 	}}
-	l := &lane{s: s, inFlight: 1, answered: 10, now: 25, mine: make([]uint32, 1), past: make([]uint32, 1)}
+	l := &thread{s: s, inFlight: 1, answered: 10, now: 25, mine: make([]uint32, 1), past: make([]uint32, 1)}
 	for range 2 {
 		l.lost(errors.New("stalled"))
 		l.away = l.NoteReconnect(l.now)
@@ -42,26 +42,26 @@ func TestALossEndsWithTheFirstAnswer(t *testing.T) {
 	}
 }
 
-// TestALossOfAllLanesEndsWithAnAnswer: lanes give their I/Os to each other as they go down. One that owns none after
+// TestALossOfAllThreadsEndsWithAnAnswer: threads give their I/Os to each other as they go down. One that owns none after
 // that is no better than the others.
-func TestALossOfAllLanesEndsWithAnAnswer(t *testing.T) {
+func TestALossOfAllThreadsEndsWithAnAnswer(t *testing.T) {
 	t.Parallel()
 	s := &Stream{cfg: Config{
-		Timeout: 20, Logger: slog.New(slog.DiscardHandler), Describe: func(lane int) string { return fmt.Sprint(lane) },
+		Timeout: 20, Logger: slog.New(slog.DiscardHandler), Describe: func(thread int) string { return fmt.Sprint(thread) },
 	}}
 	for range 2 {
-		s.lanes = append(s.lanes, &lane{s: s, inFlight: 1, answered: 10, mine: make([]uint32, 1), past: make([]uint32, 1)})
+		s.threads = append(s.threads, &thread{s: s, inFlight: 1, answered: 10, mine: make([]uint32, 1), past: make([]uint32, 1)})
 	}
 	down := func(at int64, want ...int64) {
 		t.Helper()
-		for i, l := range s.lanes {
+		for i, l := range s.threads {
 			if got := int64(l.Traffic(at).Down); got != want[i] {
-				t.Errorf("at %d lane %d is down for %d, want %d", at, i, got, want[i])
+				t.Errorf("at %d thread %d is down for %d, want %d", at, i, got, want[i])
 			}
 		}
 	}
-	send := func(l *lane, at int64) { l.now, l.answered, l.inFlight = at, at, 1 }
-	lose := func(l *lane, at int64) {
+	send := func(l *thread, at int64) { l.now, l.answered, l.inFlight = at, at, 1 }
+	lose := func(l *thread, at int64) {
 		l.now = at
 		l.lost(errors.New("stalled"))
 		l.inFlight = 0
@@ -69,7 +69,7 @@ func TestALossOfAllLanesEndsWithAnAnswer(t *testing.T) {
 		l.reconnected()
 		l.unowed()
 	}
-	a, b := s.lanes[0], s.lanes[1]
+	a, b := s.threads[0], s.threads[1]
 	lose(a, 16)
 	lose(b, 17)
 	send(a, 17)

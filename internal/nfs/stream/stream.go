@@ -23,8 +23,8 @@ var ErrTimeout = errors.New("no answer from the server in time")
 
 // IO is one I/O of one slot.
 type IO struct {
-	// Slot counts from 0. Lane is the lane that calls the Driver. The stream sets both.
-	Slot, Lane int
+	// Slot counts from 0. Thread is the thread that calls the Driver. The stream sets both.
+	Slot, Thread int
 
 	Write  bool
 	Handle []byte    // of the file
@@ -49,12 +49,12 @@ type IO struct {
 	Err error
 }
 
-// Driver supplies the I/Os. The lanes call it concurrently, but never two of
+// Driver supplies the I/Os. The threads call it concurrently, but never two of
 // them for the same slot.
 type Driver interface {
 	// Next sets the next I/O of a slot; false ends the slot for this Run.
 	Next(io *IO) bool
-	// Done is called at the end of an I/O. Next for the same slot follows, unless another lane takes over the slot.
+	// Done is called at the end of an I/O. Next for the same slot follows, unless another thread takes over the slot.
 	Done(io *IO)
 }
 
@@ -63,14 +63,14 @@ type Config struct {
 	// Protocol encodes and decodes the calls.
 	Protocol Protocol
 
-	// Dial connects lane i within ctx. Several lanes may call it concurrently
+	// Dial connects thread i within ctx. Several threads may call it concurrently
 	// during Run.
-	Dial func(ctx context.Context, lane int) (net.Conn, error)
-	// Describe returns the name of lane i for messages.
-	Describe func(lane int) string
-	Lanes    int
+	Dial func(ctx context.Context, thread int) (net.Conn, error)
+	// Describe returns the name of thread i for messages.
+	Describe func(thread int) string
+	Threads  int
 	Slots    int
-	// Groups has the group of each lane; nil = all lanes are in group 0. Lanes of group 0 can carry every I/O. With more
+	// Groups has the group of each thread; nil = all threads are in group 0. Threads of group 0 can carry every I/O. With more
 	// groups the Protocol must be a Router.
 	Groups []int
 	// PieceBytes is the smallest piece that the Router sends to one group; 0 without a Router.
@@ -87,11 +87,11 @@ type Config struct {
 	Logger   *slog.Logger
 }
 
-// Stream keeps up to Config.Slots I/Os outstanding over all its lanes. One
+// Stream keeps up to Config.Slots I/Os outstanding over all its threads. One
 // goroutine at a time may call Run and Close; Traffic may be called at any time.
 type Stream struct {
 	cfg       Config
-	lanes     []*lane
+	threads   []*thread
 	slots     []slot
 	fragments []fragment
 	perSlot   int
@@ -103,26 +103,26 @@ type Stream struct {
 	router    Router  // nil with one group
 	slotted   Slotted // nil if parts never wait for their turn
 	driver    Driver
-	live      []atomic.Int32 // by group: connected lanes
+	live      []atomic.Int32 // by group: connected threads
 	active    atomic.Int32   // slots that have not ended
 	done      chan struct{}
 	cancelled atomic.Bool
 	cause     func() error
 }
 
-// New connects all lanes concurrently. One connected lane is enough; Run
+// New connects all threads concurrently. One connected thread is enough; Run
 // retries the others.
 func New(ctx context.Context, cfg Config) (*Stream, error) {
 	s := prepare(cfg)
-	errs := make([]error, len(s.lanes))
+	errs := make([]error, len(s.threads))
 	var wg sync.WaitGroup
-	for i, l := range s.lanes {
+	for i, l := range s.threads {
 		wg.Go(func() { errs[i] = l.connect(ctx) })
 	}
 	wg.Wait()
 	for i, err := range errs {
 		if err != nil {
-			s.lanes[i].NoteLoss(0, 0) // since New
+			s.threads[i].NoteLoss(0, 0) // since New
 		}
 	}
 	if s.live[0].Load() == 0 {
@@ -161,11 +161,11 @@ func prepare(cfg Config) *Stream {
 			sl.shares = make([]slot, groups)
 		}
 	}
-	for i := range cfg.Lanes {
-		s.lanes = append(s.lanes, newLane(s, i))
+	for i := range cfg.Threads {
+		s.threads = append(s.threads, newThread(s, i))
 	}
 	if s.slotted != nil {
-		s.slotted.Notify(func(lane, part int) { s.lanes[lane].let(part) })
+		s.slotted.Notify(func(thread, part int) { s.threads[thread].let(part) })
 	}
 	return s
 }
@@ -185,12 +185,12 @@ func (cfg *Config) perSlot() int {
 // Parts returns the maximum number of outstanding parts: Part.ID is below it.
 func (cfg *Config) Parts() int { return cfg.Slots * cfg.perSlot() }
 
-// Lanes returns the number of lanes.
-func (s *Stream) Lanes() int { return len(s.lanes) }
+// Threads returns the number of threads.
+func (s *Stream) Threads() int { return len(s.threads) }
 
-// Traffic returns the traffic of lane i since New, and whether the lane is connected.
+// Traffic returns the traffic of thread i since New, and whether the thread is connected.
 func (s *Stream) Traffic(i int) (t rpc.Traffic, up bool) {
-	t = s.lanes[i].Traffic(int64(s.cfg.Now().Sub(s.start)))
+	t = s.threads[i].Traffic(int64(s.cfg.Now().Sub(s.start)))
 	start := s.start.UnixNano()
 	for i := range t.Losses {
 		for _, at := range []*int64{&t.Losses[i].Since, &t.Losses[i].Noticed, &t.Losses[i].Connected, &t.Losses[i].Answered} {
@@ -199,7 +199,7 @@ func (s *Stream) Traffic(i int) (t rpc.Traffic, up bool) {
 			}
 		}
 	}
-	return t, !s.lanes[i].isDown.Load()
+	return t, !s.threads[i].isDown.Load()
 }
 
 // Run asks d for I/Os and carries them until no slot has any more. When ctx is
@@ -213,12 +213,12 @@ func (s *Stream) Run(ctx context.Context, d Driver) {
 	defer context.AfterFunc(ctx, func() { s.cancelled.Store(true) })()
 	s.active.Store(int32(len(s.slots)))
 	s.spread()
-	// Other work of a lane, such as connecting, ends with the last slot.
-	laneCtx, stop := context.WithCancel(ctx)
+	// Other work of a thread, such as connecting, ends with the last slot.
+	threadCtx, stop := context.WithCancel(ctx)
 	defer stop()
 	var wg sync.WaitGroup
-	for _, l := range s.lanes {
-		wg.Go(func() { l.run(laneCtx) })
+	for _, l := range s.threads {
+		wg.Go(func() { l.run(threadCtx) })
 	}
 	done := s.done
 	go func() {
@@ -226,21 +226,21 @@ func (s *Stream) Run(ctx context.Context, d Driver) {
 		stop()
 	}()
 	wg.Wait()
-	// Abort slots that were on their way to a cancelled lane.
-	for _, l := range s.lanes {
+	// Abort slots that were on their way to a cancelled thread.
+	for _, l := range s.threads {
 		for len(l.inbox) > 0 {
 			s.abort(<-l.inbox)
 		}
 	}
 }
 
-// spread distributes the slots over the live lanes of group 0, in turn.
+// spread distributes the slots over the live threads of group 0, in turn.
 func (s *Stream) spread() {
-	var living, first []*lane
+	var living, first []*thread
 	for g := range s.live {
 		s.live[g].Store(0)
 	}
-	for _, l := range s.lanes {
+	for _, l := range s.threads {
 		l.begin()
 		if l.group == 0 {
 			first = append(first, l)
@@ -268,10 +268,10 @@ func (s *Stream) end() {
 	}
 }
 
-// laneErrors joins the reasons why the lanes are down.
-func (s *Stream) laneErrors() error {
+// threadErrors joins the reasons why the threads are down.
+func (s *Stream) threadErrors() error {
 	var all []error
-	for _, l := range s.lanes {
+	for _, l := range s.threads {
 		if text := l.LastError(); text != "" && l.isDown.Load() {
 			all = append(all, fmt.Errorf("%s: %s", s.cfg.Describe(l.index), text))
 		}
@@ -281,11 +281,11 @@ func (s *Stream) laneErrors() error {
 
 // Close ends all connections.
 func (s *Stream) Close() error {
-	for _, l := range s.lanes {
+	for _, l := range s.threads {
 		l.disconnect()
-		if l.bell >= 0 {
-			_ = unix.Close(l.bell)
-			l.bell = -1
+		if l.event >= 0 {
+			_ = unix.Close(l.event)
+			l.event = -1
 		}
 	}
 	return nil

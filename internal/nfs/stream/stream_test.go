@@ -22,19 +22,19 @@ import (
 
 // script drives a stream through a list of I/Os and keeps what became of them.
 type script struct {
-	todo  []stream.IO
-	errs  []error
-	lanes []atomic.Int64
-	next  atomic.Int64
-	bufs  [][]byte // by slot
-	at    []int64  // by slot: which of todo
-	check func(i int, p []byte)
-	after func(done int64)
-	done  atomic.Int64
+	todo    []stream.IO
+	errs    []error
+	threads []atomic.Int64
+	next    atomic.Int64
+	bufs    [][]byte // by slot
+	at      []int64  // by slot: which of todo
+	check   func(i int, p []byte)
+	after   func(done int64)
+	done    atomic.Int64
 }
 
 func newScript(s *nfs.Stream, slots, size int, todo []stream.IO) *script {
-	d := &script{todo: todo, errs: make([]error, len(todo)), lanes: make([]atomic.Int64, s.Lanes()), at: make([]int64, slots)}
+	d := &script{todo: todo, errs: make([]error, len(todo)), threads: make([]atomic.Int64, s.Threads()), at: make([]int64, slots)}
 	for range slots {
 		d.bufs = append(d.bufs, make([]byte, size))
 	}
@@ -81,7 +81,7 @@ func (d *script) compares(t *testing.T) *script {
 func (d *script) Done(x *stream.IO) {
 	i := d.at[x.Slot]
 	d.errs[i] = x.Err
-	d.lanes[x.Lane].Add(1)
+	d.threads[x.Thread].Add(1)
 	if d.check != nil && x.Err == nil {
 		d.check(int(i), x.Buf)
 	}
@@ -162,14 +162,14 @@ func TestAStreamReadsEveryBlockFromItsPlace(t *testing.T) {
 		maxTransfer        int
 		shortRead          uint32
 	}{
-		"small":            {"many replies come in one receive", 8 << 10, 64, 2000, []string{"127.0.0.1"}, 0, 0},
-		"one at a time":    {"", 512, 1, 200, []string{"127.0.0.1"}, 0, 0},
-		"large":            {"data are received in place", 1 << 20, 8, 64, []string{"127.0.0.1", "127.0.0.2"}, 0, 0},
-		"odd":              {"padding follows the data", 70_001, 5, 100, []string{"127.0.0.1"}, 0, 0},
-		"in fragments":     {"a block is larger than the transfer size", 1 << 20, 3, 30, []string{"127.0.0.1", "127.0.0.2"}, 64 << 10, 0},
-		"short":            {"the server gives less than asked", 128 << 10, 4, 50, []string{"127.0.0.1"}, 0, 50_000},
-		"deep":             {"depth 1024 on a channel", 4 << 10, 1024, 20_000, []string{"127.0.0.1"}, 0, 0},
-		"fewer than lanes": {"slots go from lane to lane", 8 << 10, 1, 400, []string{"127.0.0.1", "127.0.0.2", "127.0.0.3"}, 0, 0},
+		"small":              {"many replies come in one receive", 8 << 10, 64, 2000, []string{"127.0.0.1"}, 0, 0},
+		"one at a time":      {"", 512, 1, 200, []string{"127.0.0.1"}, 0, 0},
+		"large":              {"data are received in place", 1 << 20, 8, 64, []string{"127.0.0.1", "127.0.0.2"}, 0, 0},
+		"odd":                {"padding follows the data", 70_001, 5, 100, []string{"127.0.0.1"}, 0, 0},
+		"in fragments":       {"a block is larger than the transfer size", 1 << 20, 3, 30, []string{"127.0.0.1", "127.0.0.2"}, 64 << 10, 0},
+		"short":              {"the server gives less than asked", 128 << 10, 4, 50, []string{"127.0.0.1"}, 0, 50_000},
+		"deep":               {"depth 1024 on a channel", 4 << 10, 1024, 20_000, []string{"127.0.0.1"}, 0, 0},
+		"fewer than threads": {"slots go from thread to thread", 8 << 10, 1, 400, []string{"127.0.0.1", "127.0.0.2", "127.0.0.3"}, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := &faulty.Server{MaxTransfer: tc.maxTransfer, Short: func(faulty.Call) uint32 { return tc.shortRead }}
@@ -179,9 +179,9 @@ func TestAStreamReadsEveryBlockFromItsPlace(t *testing.T) {
 			s := openStream(t, c, tc.slots, tc.size)
 			d := newScript(s, tc.slots, tc.size, reads(handle, content, tc.size, tc.count)).compares(t)
 			d.succeeds(t, s)
-			for i := range d.lanes {
-				if d.lanes[i].Load() == 0 {
-					t.Errorf("lane %d carried nothing", i)
+			for i := range d.threads {
+				if d.threads[i].Load() == 0 {
+					t.Errorf("thread %d carried nothing", i)
 				}
 			}
 			var data, wire int64
@@ -317,7 +317,7 @@ func TestTheCallsThatCountAsSentAgainAreThoseThatTheServerSeesAgain(t *testing.T
 	}
 }
 
-func TestTheLaneThatEndsAnIOTellsOfIt(t *testing.T) {
+func TestTheThreadThatEndsAnIOTellsOfIt(t *testing.T) {
 	begun := make(chan struct{})
 	var once sync.Once
 	server := &faulty.Server{Hook: func(k faulty.Call) faulty.Action {
@@ -340,16 +340,16 @@ func TestTheLaneThatEndsAnIOTellsOfIt(t *testing.T) {
 	if c.Channels()[1].Retransmits == 0 {
 		t.Fatal("no read began on the path that answers none")
 	}
-	if n := d.lanes[1].Load(); n != 0 {
+	if n := d.threads[1].Load(); n != 0 {
 		t.Errorf("%d reads are said to have ended on a path that never answered one", n)
 	}
 }
 
-// until reads the same block until lane has ended enough I/Os, or the time is over.
+// until reads the same block until thread has ended enough I/Os, or the time is over.
 type until struct {
 	handle []byte
 	bufs   [][]byte
-	lane   int
+	thread int
 	enough int64
 	limit  time.Time
 	done   atomic.Int64
@@ -361,19 +361,19 @@ func (d *until) Next(x *stream.IO) bool {
 }
 
 func (d *until) Done(x *stream.IO) {
-	if x.Lane == d.lane && x.Err == nil {
+	if x.Thread == d.thread && x.Err == nil {
 		d.done.Add(1)
 	}
 }
 
-func TestALaneThatComesBackGetsItsShareAgain(t *testing.T) {
+func TestAThreadThatComesBackGetsItsShareAgain(t *testing.T) {
 	var lost atomic.Bool
 	server := &faulty.Server{Hook: faulty.On(v3.ProcRead, faulty.Disconnect, func(k faulty.Call) bool {
 		return k.Address == "127.0.0.2" && !lost.Swap(true)
 	})}
 	c := start(t, server, time.Hour, "127.0.0.1", "127.0.0.2")
 	handle := server.AddFile("data", make([]byte, 8<<10))
-	d := &until{handle: handle, lane: 1, enough: 500, limit: time.Now().Add(time.Hour)}
+	d := &until{handle: handle, thread: 1, enough: 500, limit: time.Now().Add(time.Hour)}
 	for range 16 {
 		d.bufs = append(d.bufs, make([]byte, 8<<10))
 	}

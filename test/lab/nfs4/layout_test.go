@@ -167,9 +167,9 @@ func (d *list) Next(x *stream.IO) bool {
 	if i >= int64(len(d.todo)) {
 		return false
 	}
-	slot, lane := x.Slot, x.Lane
+	slot, thread := x.Slot, x.Thread
 	*x = d.todo[i]
-	x.Slot, x.Lane = slot, lane
+	x.Slot, x.Thread = slot, thread
 	d.at[slot] = i
 	return true
 }

@@ -43,11 +43,11 @@ func connections(opt target.StreamOptions, channels int) int {
 	return 2
 }
 
-// Lanes implements target.Stream.
-func (s *stream) Lanes() int { return s.s.Lanes() }
+// Threads implements target.Stream.
+func (s *stream) Threads() int { return s.s.Threads() }
 
 // Path implements target.Paths.
-func (s *stream) Path(lane int) string { return s.s.Path(lane) }
+func (s *stream) Path(thread int) string { return s.s.Path(thread) }
 
 // Ceiling implements target.Ceiling.
 func (s *stream) Ceiling(ctx context.Context, bufs [][]byte, write bool, warmup, window time.Duration) (int64, error) {
@@ -63,7 +63,7 @@ func (s *stream) Run(ctx context.Context, d target.Driver) {
 // Next implements the Driver of package nfs/stream.
 func (s *stream) Next(io *nfsstream.IO) bool {
 	own := &s.slots[io.Slot]
-	own.Lane, own.Wait, own.Err = io.Lane, 0, nil
+	own.Thread, own.Wait, own.Err = io.Thread, 0, nil
 	if !s.driver.Next(own) {
 		return false
 	}
@@ -80,7 +80,7 @@ func (s *stream) Next(io *nfsstream.IO) bool {
 // Done implements the Driver of package nfs/stream.
 func (s *stream) Done(io *nfsstream.IO) {
 	own := &s.slots[io.Slot]
-	own.Lane, own.Err, own.SentAgain = io.Lane, nil, io.SentAgain
+	own.Thread, own.Err, own.SentAgain = io.Thread, nil, io.SentAgain
 	own.File.(*file).f.Wrote(io) //nolint:errcheck,forcetypeassert // as in Next
 	if io.Err != nil {
 		what := "read"

@@ -71,8 +71,8 @@ func TestWhereTheKernelGivesNoQueueThreadsDoTheIO(t *testing.T) {
 		t.Skipf("the limit of this machine is %d (%v)", limit, err)
 	}
 	s, err := openTest(t).NewStream(t.Context(), target.StreamOptions{Slots: limit + 1, BlockBytes: 4096, Streams: 1})
-	if err != nil || s.Lanes() != limit+1 {
-		t.Errorf("got %T, %v, want a lane for each slot", s, err)
+	if err != nil || s.Threads() != limit+1 {
+		t.Errorf("got %T, %v, want a thread for each slot", s, err)
 	}
 }
 

@@ -91,8 +91,8 @@ func (t *Target) closeStreams() error {
 	return all
 }
 
-// Lanes implements target.Stream.
-func (s *stream) Lanes() int { return 1 }
+// Threads implements target.Stream.
+func (s *stream) Threads() int { return 1 }
 
 // Close implements target.Stream.
 func (s *stream) Close() error {

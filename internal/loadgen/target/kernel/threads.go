@@ -7,7 +7,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 )
 
-// threads is a stream of blocking calls, with a lane for each slot.
+// threads is a stream of blocking calls, with a thread for each slot.
 type threads struct {
 	t     *Target
 	slots []target.IO
@@ -16,13 +16,13 @@ type threads struct {
 func newThreads(t *Target, slots int) *threads {
 	s := &threads{t: t, slots: make([]target.IO, slots)}
 	for i := range s.slots {
-		s.slots[i].Slot, s.slots[i].Lane = i, i
+		s.slots[i].Slot, s.slots[i].Thread = i, i
 	}
 	return s
 }
 
-// Lanes implements target.Stream.
-func (s *threads) Lanes() int { return len(s.slots) }
+// Threads implements target.Stream.
+func (s *threads) Threads() int { return len(s.slots) }
 
 // Run implements target.Stream.
 func (s *threads) Run(ctx context.Context, d target.Driver) {

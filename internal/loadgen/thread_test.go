@@ -9,8 +9,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 )
 
-// TestALatencyBeginsWhereTheSlotIs hands the only slot of a stream from lane to lane,
-// as happens when a job has fewer I/Os outstanding than there are paths. What a lane
+// TestALatencyBeginsWhereTheSlotIs hands the only slot of a stream from thread to thread,
+// as happens when a job has fewer I/Os outstanding than there are paths. What a thread
 // remembers of the slot's last visit is then long ago.
 func TestALatencyBeginsWhereTheSlotIs(t *testing.T) {
 	e := hotEngine(t, bench.PatternRandomRead, 0)
@@ -18,7 +18,7 @@ func TestALatencyBeginsWhereTheSlotIs(t *testing.T) {
 	e.now = func() time.Time { return clock }
 	d := e.drivers[0].ready()
 	for i := range 6 {
-		io := target.IO{Slot: 0, Lane: i % 2}
+		io := target.IO{Slot: 0, Thread: i % 2}
 		if !d.Next(&io) {
 			t.Fatal("no I/O to do")
 		}

@@ -33,7 +33,7 @@ func TestAProcessThatStoodStillForLongerThanItsLeaseLastsEnds(t *testing.T) {
 					first = false
 					return at
 				}
-				watchStandstill(ctx, now, beats, func(d time.Duration) { stood = d })
+				watchClock(ctx, now, beats, func(d time.Duration) { stood = d })
 			}()
 			for range tc.gaps {
 				select {
@@ -44,7 +44,7 @@ func TestAProcessThatStoodStillForLongerThanItsLeaseLastsEnds(t *testing.T) {
 			cancel()
 			<-over
 			if stood != tc.want {
-				t.Errorf("it ended after a standstill of %v, want %v", stood, tc.want)
+				t.Errorf("it ended after a pause of %v, want %v", stood, tc.want)
 			}
 		})
 	}

@@ -27,8 +27,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// keep leaves the objects of a finished run in place for the user: forever by policy, or until the time to live ends.
-func (r *Reconciler) keep(ctx context.Context, s *scope) (next, error) {
+// retain leaves the objects of a finished run in place for the user: forever by policy, or until the time to live ends.
+func (r *Reconciler) retain(ctx context.Context, s *scope) (next, error) {
 	switch c := meta.FindStatusCondition(s.b.Status.Conditions, v1alpha1.ConditionCleanedUp); {
 	case c != nil && c.Status == metav1.ConditionTrue:
 		return waitFor(0), nil
@@ -47,22 +47,22 @@ func (r *Reconciler) keep(ctx context.Context, s *scope) (next, error) {
 			Reason:  v1alpha1.ReasonRetained,
 			Message: "kept by spec.cleanup: delete the benchmark to remove everything",
 		}
-		return r.letOthers(ctx, s, 0)
+		return r.releaseTarget(ctx, s, 0)
 	}
 	if ttl, ended := s.b.Spec.TTLSecondsAfterFinished, s.b.Status.CompletionTime; ttl != nil && ended != nil {
 		if left := ended.Add(time.Duration(*ttl) * time.Second).Sub(s.now); left > 0 {
 			s.cleanup = &fact{Reason: v1alpha1.ReasonRetained, Message: "kept by spec.ttlSecondsAfterFinished"}
-			return r.letOthers(ctx, s, left)
+			return r.releaseTarget(ctx, s, left)
 		}
 	}
 	s.cleanup = &fact{Reason: v1alpha1.ReasonCleaningUp, Message: "removing what the run created"}
 	return next{}, nil
 }
 
-// letOthers releases the target of a run whose objects stay, and requeues after the given time. It deletes the Job of a
+// releaseTarget releases the target of a run whose objects stay, and requeues after the given time. It deletes the Job of a
 // load that the operator broke off, because that load runs until its Job is deleted. A benchmark with a database keeps
 // its target until its load pods have ended: two databases would corrupt the files.
-func (r *Reconciler) letOthers(ctx context.Context, s *scope, after time.Duration) (next, error) {
+func (r *Reconciler) releaseTarget(ctx context.Context, s *scope, after time.Duration) (next, error) {
 	switch c := meta.FindStatusCondition(s.b.Status.Conditions, v1alpha1.ConditionSucceeded); c.Reason {
 	case v1alpha1.ReasonHoldEnded, v1alpha1.ReasonPlanChanged:
 		job := &batchv1.Job{ObjectMeta: s.meta(s.names.Load)}
@@ -151,7 +151,7 @@ func (r *Reconciler) cleanFiles(ctx context.Context, s *scope) (next, error) {
 	left, err := r.filesMayBeLeft(ctx, s)
 	bad := (*pass.Invalid)(nil)
 	if errors.As(err, &bad) { // the plan that names the files is no longer the run's
-		return s.leave(s.filesLeft() + ": " + err.Error())
+		return s.reportLeftover(s.filesLeft() + ": " + err.Error())
 	}
 	if err != nil || !left {
 		return next{}, err
@@ -159,7 +159,7 @@ func (r *Reconciler) cleanFiles(ctx context.Context, s *scope) (next, error) {
 	job := manifest.CleanJob(s.b, claimOf(s.b), r.Images)
 	err = r.ensure(ctx, s.b, job)
 	if errors.As(err, &bad) {
-		return s.leave(s.filesLeft() + ": " + err.Error())
+		return s.reportLeftover(s.filesLeft() + ": " + err.Error())
 	}
 	if err != nil {
 		return next{}, err
@@ -170,10 +170,10 @@ func (r *Reconciler) cleanFiles(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
-// leave reports files or objects that the operator cannot remove. The status is their only record, so leave ends the
-// pass, which writes the status, before the clean-up deletes anything else. For a deleted benchmark leave sends an
+// reportLeftover reports files or objects that the operator cannot remove. The status is their only record, so reportLeftover ends the
+// pass, which writes the status, before the clean-up deletes anything else. For a deleted benchmark reportLeftover sends an
 // event instead.
-func (s *scope) leave(what string) (next, error) {
+func (s *scope) reportLeftover(what string) (next, error) {
 	s.cleanup = &fact{Reason: v1alpha1.ReasonLeftBehind, Message: what}
 	if s.b.DeletionTimestamp.IsZero() {
 		return waitFor(soon), nil

@@ -21,21 +21,21 @@ const (
 	never = int64(math.MaxInt64)
 )
 
-// lane is one connection and its thread. During Run all fields except inbox,
-// ready and the atomic ones belong to that thread.
-type lane struct {
+// thread is a thread of the operating system and its connection, which it makes again after a loss. During Run only
+// the thread itself touches the fields, except inbox, ready and the atomic ones.
+type thread struct {
 	s     *Stream
 	index int
 	group int
-	inbox chan *slot // slots from other lanes
+	inbox chan *slot // slots from other threads
 	ready chan int   // fragments that need no longer be held
 	rpc.Counters
 	load   atomic.Int32 // slots that are here or on their way here
 	isDown atomic.Bool  // no connection
 
-	// With several groups a slot may arrive at any moment, also from a lane that lost its connection. Writing to the
-	// eventfd bell ends the wait for replies or for due slots.
-	bell      int // -1 = none
+	// With several groups a slot may arrive at any moment, also from a thread that lost its connection. Writing to the
+	// the eventfd ends the wait for replies or for due slots.
+	event     int // -1 = none
 	listening atomic.Bool
 	pieces    []routed
 	completed int // number of slots whose last fragment ended here
@@ -61,7 +61,7 @@ type lane struct {
 	answered  int64 // last answer to an I/O, or start of one while none was under way
 	connected int64
 	away      bool  // connected after a loss, but without an answer so far
-	others    int64 // replies to other lanes when this one was connected
+	others    int64 // replies to other threads when this one was connected
 	still     int64 // last look at which others had no more replies
 	// lastOthers is the number of replies to others at the first look after the answer at lastSeen.
 	lastOthers, lastSeen int64
@@ -74,9 +74,9 @@ type lane struct {
 	timer    *time.Timer
 }
 
-func newLane(s *Stream, index int) *lane {
-	l := &lane{
-		s: s, index: index, bell: -1,
+func newThread(s *Stream, index int) *thread {
+	l := &thread{
+		s: s, index: index, event: -1,
 		mine: make([]uint32, len(s.fragments)), past: make([]uint32, len(s.fragments)), timer: time.NewTimer(time.Hour),
 		held: make([]bool, len(s.fragments)), ready: make(chan int, len(s.fragments)),
 	}
@@ -88,10 +88,10 @@ func newLane(s *Stream, index int) *lane {
 		room *= len(s.live) // the shares of all slots may end up here; give must not block
 	}
 	l.inbox = make(chan *slot, room)
-	if s.cfg.Lanes > 1 {
+	if s.cfg.Threads > 1 {
 		// Without an eventfd a slot waits for the next reply, or for a tick.
 		if fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err == nil {
-			l.bell = fd
+			l.event = fd
 		}
 	}
 	l.recv.buf = make([]byte, receiveBytes)
@@ -100,7 +100,7 @@ func newLane(s *Stream, index int) *lane {
 }
 
 // look reads the clock.
-func (l *lane) look() {
+func (l *thread) look() {
 	before := l.now
 	l.now = int64(l.s.cfg.Now().Sub(l.s.start))
 	if gap := l.now - before; gap > int64(stoodStill) {
@@ -108,8 +108,8 @@ func (l *lane) look() {
 	}
 }
 
-// begin prepares the lane for a Run.
-func (l *lane) begin() {
+// begin prepares the thread for a Run.
+func (l *thread) begin() {
 	l.look()
 	l.owned, l.waiting, l.delayed = l.owned[:0], l.waiting[:0], l.delayed[:0]
 	l.unsent.reset()
@@ -121,7 +121,7 @@ func (l *lane) begin() {
 }
 
 // run works until all slots of the stream have ended or were cancelled.
-func (l *lane) run(ctx context.Context) {
+func (l *thread) run(ctx context.Context) {
 	for {
 		l.look()
 		switch {
@@ -152,7 +152,7 @@ func (l *lane) run(ctx context.Context) {
 }
 
 // step sends what can be sent and waits for an event.
-func (l *lane) step() error {
+func (l *thread) step() error {
 	if err := l.flush(); err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (l *lane) step() error {
 }
 
 // idle waits for a slot, the end, or the next due time, but at most for limit.
-func (l *lane) idle(limit time.Duration) {
+func (l *thread) idle(limit time.Duration) {
 	if l.nextDue != never {
 		due := time.Duration(l.nextDue - l.now)
 		if due <= nanosleep.Margin && l.sock != nil {
@@ -193,30 +193,30 @@ func (l *lane) idle(limit time.Duration) {
 	}
 }
 
-// give hands a slot to l. Any lane may call it.
-func (l *lane) give(sl *slot) {
+// give hands a slot to l. Any thread may call it.
+func (l *thread) give(sl *slot) {
 	l.load.Add(1)
 	l.inbox <- sl
-	l.ring()
+	l.interrupt()
 }
 
-// let releases a held fragment. Any goroutine may call it. It does not block: a lane takes released fragments before
+// let releases a held fragment. Any goroutine may call it. It does not block: a thread takes released fragments before
 // it holds the same fragment again.
-func (l *lane) let(part int) {
+func (l *thread) let(part int) {
 	l.ready <- part
-	l.ring()
+	l.interrupt()
 }
 
-// ring ends the wait of l.
-func (l *lane) ring() {
-	if l.listening.Load() && l.bell >= 0 {
+// interrupt ends the wait of l.
+func (l *thread) interrupt() {
+	if l.listening.Load() && l.event >= 0 {
 		one := [8]byte{1} // any nonzero number, so the byte order does not matter
-		_, _ = unix.Write(l.bell, one[:])
+		_, _ = unix.Write(l.event, one[:])
 	}
 }
 
 // take takes over a slot and continues its I/O.
-func (l *lane) take(sl *slot) {
+func (l *thread) take(sl *slot) {
 	l.own(sl)
 	if sl.state != slotActive {
 		l.ask(sl)
@@ -229,13 +229,13 @@ func (l *lane) take(sl *slot) {
 }
 
 // hold holds a fragment until the Protocol is ready for it.
-func (l *lane) hold(f *fragment) {
+func (l *thread) hold(f *fragment) {
 	f.state, l.held[f.ID] = fragmentHeld, true
 	l.holding++
 }
 
-// unhold queues a held fragment, unless another lane has it now. That lane asks the Protocol itself.
-func (l *lane) unhold(part int) {
+// unhold queues a held fragment, unless another thread has it now. That thread asks the Protocol itself.
+func (l *thread) unhold(part int) {
 	if l.held[part] {
 		l.held[part] = false
 		l.holding--
@@ -245,25 +245,25 @@ func (l *lane) unhold(part int) {
 	}
 }
 
-func (l *lane) holdNone() {
+func (l *thread) holdNone() {
 	clear(l.held)
 	l.holding = 0
 }
 
-// own adds a slot to our own. From now on this lane calls the Driver for it,
-// also for an I/O that another lane began.
-func (l *lane) own(sl *slot) {
-	sl.position, sl.io.Lane = len(l.owned), l.index
+// own adds a slot to our own. From now on this thread calls the Driver for it,
+// also for an I/O that another thread began.
+func (l *thread) own(sl *slot) {
+	sl.position, sl.io.Thread = len(l.owned), l.index
 	l.owned = append(l.owned, sl)
 }
 
 // resume continues the fragments of an I/O that are not in flight.
-func (l *lane) resume(sl *slot) {
+func (l *thread) resume(sl *slot) {
 	for i := range sl.fragments[:sl.used] {
 		switch f := &sl.fragments[i]; f.state {
 		case fragmentQueued:
 			l.unsent.push(f)
-		case fragmentHeld: // the Protocol must know which lane holds it
+		case fragmentHeld: // the Protocol must know which thread holds it
 			f.state = fragmentQueued
 			l.unsent.push(f)
 		case fragmentDelayed:
@@ -279,7 +279,7 @@ func (l *lane) resume(sl *slot) {
 }
 
 // drop removes a slot from our own.
-func (l *lane) drop(sl *slot) {
+func (l *thread) drop(sl *slot) {
 	last := l.owned[len(l.owned)-1]
 	l.owned[sl.position], last.position = last, sl.position
 	l.owned = l.owned[:len(l.owned)-1]
@@ -287,7 +287,7 @@ func (l *lane) drop(sl *slot) {
 }
 
 // ask gets the next I/O of a slot from the Driver.
-func (l *lane) ask(sl *slot) {
+func (l *thread) ask(sl *slot) {
 	sl.state = slotIdle
 	sl.io.Wait, sl.io.Err, sl.io.Unstable, sl.io.SentAgain = 0, nil, false, false
 	if !l.s.driver.Next(&sl.io) {
@@ -314,7 +314,7 @@ func (l *lane) ask(sl *slot) {
 }
 
 // wake continues all slots and fragments that are due.
-func (l *lane) wake() {
+func (l *thread) wake() {
 	slots, fragments := l.waiting, l.delayed
 	l.waiting, l.delayed, l.nextDue = l.waiting[:0], l.delayed[:0], never
 	for _, sl := range slots {
@@ -335,14 +335,14 @@ func (l *lane) wake() {
 	}
 }
 
-func (l *lane) delay(f *fragment) {
+func (l *thread) delay(f *fragment) {
 	f.state = fragmentDelayed
 	l.delayed = append(l.delayed, f)
 	l.nextDue = min(l.nextDue, f.due)
 }
 
 // finished ends a fragment, and with the last one the I/O.
-func (l *lane) finished(f *fragment, err error) {
+func (l *thread) finished(f *fragment, err error) {
 	f.state = fragmentNone
 	if err != nil && l.s.slotted != nil {
 		l.s.slotted.Forget(&f.Part)
@@ -362,7 +362,7 @@ func (l *lane) finished(f *fragment, err error) {
 	}
 	sl.state, sl.io.Err = slotIdle, sl.err
 	l.s.driver.Done(&sl.io)
-	if to := l.heir(); to != nil {
+	if to := l.successor(); to != nil {
 		l.drop(sl)
 		to.give(sl)
 		return
@@ -371,7 +371,7 @@ func (l *lane) finished(f *fragment, err error) {
 }
 
 // cancel ends all I/O of our own slots with the cause.
-func (l *lane) cancel() {
+func (l *thread) cancel() {
 	if l.inFlight > 0 || l.send.pending() {
 		l.disconnect() // late replies would overwrite buffers that no longer belong to us
 	}

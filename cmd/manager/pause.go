@@ -10,16 +10,16 @@ const (
 	heartbeat = time.Second
 	// longestStandstill is less than the time until another manager leads: the lease lasts 15 s from its last renewal,
 	// which is at most 2 s ago.
-	longestStandstill = 10 * time.Second
+	longestPause = 10 * time.Second
 )
 
-// watchStandstill calls end after a standstill so long that another manager may lead: the process was stopped, or its
+// watchClock calls end after a pause of the process so long that another manager may lead: the process was stopped, or its
 // machine was paused or overloaded.
 //
-// Leader election alone notices a standstill only after it failed to renew the lease for 10 s. Until then two
-// managers would write. A write that the standstill delayed is harmless: the status is written with an optimistic
+// Leader election alone notices a pause only after it failed to renew the lease for 10 s. Until then two
+// managers would write. A write that the pause delayed is harmless: the status is written with an optimistic
 // lock, and every other object has a name of its own.
-func watchStandstill(ctx context.Context, now func() time.Time, beats <-chan time.Time, end func(stood time.Duration)) {
+func watchClock(ctx context.Context, now func() time.Time, beats <-chan time.Time, end func(stood time.Duration)) {
 	last := now()
 	for {
 		select {
@@ -29,7 +29,7 @@ func watchStandstill(ctx context.Context, now func() time.Time, beats <-chan tim
 		}
 		at := now()
 		// After a pause of the machine, only the wall clock may show the elapsed time.
-		if stood := max(at.Sub(last), at.Round(0).Sub(last.Round(0))); stood > longestStandstill {
+		if stood := max(at.Sub(last), at.Round(0).Sub(last.Round(0))); stood > longestPause {
 			end(stood)
 			return
 		}
