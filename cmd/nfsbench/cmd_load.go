@@ -16,13 +16,13 @@ import (
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/collect"
 	"github.com/nfsbench/nfsbench/internal/collect/procfs"
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/loadgen"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/nanosleep"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 )
 
 // loadCommand is the load subcommand.
@@ -209,7 +209,7 @@ func (c *loadCommand) writeReason(reason error) error {
 	if c.runDir == "" || c.printPlan {
 		return reason
 	}
-	dir, err := course.OpenDir(c.runDir)
+	dir, err := runloop.OpenDir(c.runDir)
 	if err != nil {
 		return errors.Join(reason, err)
 	}
@@ -223,7 +223,7 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 ) (runfile.Result, error) {
 	sinks := fanOut{show: show}
 	opt := loadgen.Options{
-		Plan: plan, Client: index, Now: c.app.now, Usage: course.ProcessUsage, Sink: &sinks,
+		Plan: plan, Client: index, Now: c.app.now, Usage: runloop.ProcessUsage, Sink: &sinks,
 		Nap: nanosleep.Hold, Ceiling: true,
 		Open: func(ctx context.Context) (target.Target, error) {
 			return loadgen.OpenTarget(ctx, plan.Engine, c.app.now, c.app.log)
@@ -234,7 +234,7 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 	opt.MemoryBytes = client.Host.MemoryBytes
 	collected := false // by another process
 	if c.runDir != "" {
-		dir, err := course.OpenDir(c.runDir)
+		dir, err := runloop.OpenDir(c.runDir)
 		if err != nil {
 			return runfile.Result{}, cli.BadInput(err)
 		}
@@ -269,13 +269,13 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 // fanOut passes the events of the run to all receivers.
 type fanOut struct {
 	show    func(runfile.Event)
-	dir     *course.Dir      // nil without --run-dir
+	dir     *runloop.Dir     // nil without --run-dir
 	session *collect.Session // nil with --run-dir
 	span    string
 	rep     int32
 }
 
-// Event implements course.Sink.
+// Event implements runloop.Sink.
 func (f *fanOut) Event(e runfile.Event) {
 	if f.dir != nil {
 		f.dir.Event(e)
@@ -287,7 +287,7 @@ func (f *fanOut) Event(e runfile.Event) {
 	f.show(e)
 }
 
-// Load implements course.Sink.
+// Load implements runloop.Sink.
 func (f *fanOut) Load(l *runfile.Load) error {
 	if f.dir == nil {
 		return nil
@@ -324,7 +324,7 @@ func newProgress(w io.Writer, mode string) (func(runfile.Event), error) {
 		bar := cli.NewBar(w)
 		return func(e runfile.Event) { bar.Show(e.Percent, barText(e)) }, nil
 	case "json":
-		return func(e runfile.Event) { _ = course.WriteEvent(w, e) }, nil
+		return func(e runfile.Event) { _ = runloop.WriteEvent(w, e) }, nil
 	case "none":
 		return func(runfile.Event) {}, nil
 	default:

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/collect/publish"
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 	"github.com/nfsbench/nfsbench/internal/shareddir"
 	"github.com/nfsbench/nfsbench/internal/storage"
 )
@@ -142,7 +142,7 @@ func (s *sidecar) finish(ctx context.Context) error {
 }
 
 // sleep reports whether d has passed before ctx ended.
-func sleep(ctx context.Context, d time.Duration) bool { return course.Wait(ctx, d) == nil }
+func sleep(ctx context.Context, d time.Duration) bool { return runloop.Wait(ctx, d) == nil }
 
 // AwaitFinal waits until the collector of a run directory has published the final result, patience has
 // passed, or ctx ends. It reports whether the result is published.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/collect/procfs"
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 	"github.com/nfsbench/nfsbench/internal/storage"
 	"github.com/nfsbench/nfsbench/internal/storage/connect"
 )
@@ -74,7 +74,7 @@ func (h *hostReader) sample(at time.Time) runfile.HostSample {
 		s.CgroupCPUMicroseconds, s.CgroupThrottledMicros = h.cgroup.CPU()
 	}
 	if h.ownCPU {
-		cpu, _ := course.ProcessUsage()
+		cpu, _ := runloop.ProcessUsage()
 		s.CollectorCPUMicroseconds = new(cpu.Microseconds())
 	}
 	h.sampleAsyncIO(&s)

@@ -3,7 +3,7 @@
 //
 // # Rounds and levels
 //
-// Package course walks through the spans of a run; the Runner is its Engine. A round of a raw load
+// Package runloop goes through the spans of a run; the Runner is its Engine. A round of a raw load
 // is one repetition of one level. A SLOB load goes through all its numbers of users in each round,
 // with a pause of at most two seconds between them if there is a cool-down. A calibration climbs its
 // two ladders without a pause, with a warm-up of at most a quarter of the window before each level.

@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/content"
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 )
 
 // engine keeps the load of one client running, for one window after another.
@@ -237,7 +237,7 @@ var errNotAnswered = errors.New("I/Os were not answered")
 
 // drain waits until no I/O is outstanding. After patience it cancels the rest and returns an error, because
 // they were not answered. If they still do not end, it abandons their workers, and the error is
-// course.ErrStuck, too.
+// runloop.ErrStuck, too.
 func (e *engine) drain(r *round, cancel context.CancelFunc, patience time.Duration) error {
 	done := make(chan struct{})
 	go func() {
@@ -252,7 +252,7 @@ func (e *engine) drain(r *round, cancel context.CancelFunc, patience time.Durati
 	err := fmt.Errorf("%w within %v after the load was to end; look at the server and the network",
 		errNotAnswered, patience)
 	if !within(done, cancelPatience) {
-		return fmt.Errorf("%w: %w", err, course.ErrStuck)
+		return fmt.Errorf("%w: %w", err, runloop.ErrStuck)
 	}
 	e.settle()
 	return err

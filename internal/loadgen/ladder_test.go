@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nfsbench/nfsbench/internal/course"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 )
 
 // storage is a closed loop over servers that each take so long for one read:
@@ -19,12 +19,12 @@ type storage struct {
 	random  *rand.Rand
 }
 
-func (s *storage) carry(reads int32) course.Outcome {
+func (s *storage) carry(reads int32) runloop.Outcome {
 	mean := time.Duration(float64(s.service) * max(1, float64(reads)/float64(s.servers)))
 	if s.noise > 0 {
 		mean = time.Duration(float64(mean) * (1 + s.noise*(2*s.random.Float64()-1)))
 	}
-	return course.Outcome{PerSecond: float64(reads) / mean.Seconds(), Mean: mean}
+	return runloop.Outcome{PerSecond: float64(reads) / mean.Seconds(), Mean: mean}
 }
 
 // best is what storage without noise carries within a latency.
@@ -39,7 +39,7 @@ func (s *storage) best(limit time.Duration, ceiling int32) (most float64) {
 }
 
 // climbOn follows a ladder to its end, and checks the length that it announces.
-func climbOn(t *testing.T, l *ladder, carry func(int32) course.Outcome) (tried []int32, best float64) {
+func climbOn(t *testing.T, l *ladder, carry func(int32) runloop.Outcome) (tried []int32, best float64) {
 	t.Helper()
 	before := 1 << 30
 	for {
@@ -139,11 +139,11 @@ func TestTheLadderFindsTheLimitDespiteNoise(t *testing.T) {
 func TestOneHiccupIsNoLimit(t *testing.T) {
 	const ms = time.Millisecond
 	s := storage{servers: 8, service: ms}
-	hiccups := func(at ...int32) func(int32) course.Outcome {
-		return func(n int32) course.Outcome {
+	hiccups := func(at ...int32) func(int32) runloop.Outcome {
+		return func(n int32) runloop.Outcome {
 			if len(at) > 0 && n == at[0] {
 				at = at[1:]
-				return course.Outcome{PerSecond: 100, Mean: 90 * ms}
+				return runloop.Outcome{PerSecond: 100, Mean: 90 * ms}
 			}
 			return s.carry(n)
 		}
@@ -164,7 +164,7 @@ func TestOneHiccupIsNoLimit(t *testing.T) {
 
 func TestOneDoublingThatFallsShortIsNotTheEnd(t *testing.T) {
 	s := storage{servers: 64, service: time.Millisecond}
-	tried, _ := climbOn(t, &ladder{ceiling: 128}, func(n int32) course.Outcome {
+	tried, _ := climbOn(t, &ladder{ceiling: 128}, func(n int32) runloop.Outcome {
 		o := s.carry(n)
 		if n == 16 {
 			o.PerSecond /= 4

@@ -3,9 +3,9 @@ package loadgen
 import (
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 )
 
 // levelReport counts per second the operations of a level that a search for capacity needs.
@@ -19,7 +19,7 @@ type levelReport struct {
 }
 
 // newLevelReport returns nil for a level of another kind of load.
-func (r *Runner) newLevelReport(rep int32, l course.Level) *levelReport {
+func (r *Runner) newLevelReport(rep int32, l runloop.Level) *levelReport {
 	c := r.opt.Plan.Workload.Capacity()
 	if c == nil || l.Step == nil || l.Step.Kind != runfile.StepRate {
 		return nil

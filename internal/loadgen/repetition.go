@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 type measuring struct {
 	index int32
 	round *round
-	course.Level
+	runloop.Level
 	read     [2]recorder.Snapshot // the current and the previous second
 	write    [2]recorder.Snapshot
 	batches  struct{ read, write recorder.Batches } // of the window
@@ -43,8 +43,8 @@ type reading struct {
 	cpu      time.Duration
 }
 
-// Measure implements course.Engine: it runs warm-up and window.
-func (r *Runner) Measure(ctx context.Context, rep int32, l course.Level) (course.Outcome, error) {
+// Measure implements runloop.Engine: it runs warm-up and window.
+func (r *Runner) Measure(ctx context.Context, rep int32, l runloop.Level) (runloop.Outcome, error) {
 	r.engine.take(l.Step)
 	defer target.ProvideThreads(r.engine.threads() + 1)() // and the sentinel
 	m := &measuring{index: rep, Level: l, channels: r.target.Channels(), level: r.newLevelReport(rep, l)}
@@ -52,7 +52,7 @@ func (r *Runner) Measure(ctx context.Context, rep int32, l course.Level) (course
 	ioCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	if m.Warmup > 0 {
-		r.course.Enter(runfile.SpanWarmup, rep, time.Time{})
+		r.loop.Enter(runfile.SpanWarmup, rep, time.Time{})
 	}
 	m.round = r.engine.start(ioCtx, time.Duration(m.Warmup)*time.Second, time.Duration(m.Window)*time.Second)
 	err := r.watch(ctx, m)
@@ -62,28 +62,28 @@ func (r *Runner) Measure(ctx context.Context, rep int32, l course.Level) (course
 	m.round.until.Store(int64(end))
 	if m.inside {
 		r.putRepetition(m, end)
-		r.course.CloseSpan(m.round.base.Add(end))
+		r.loop.CloseSpan(m.round.base.Add(end))
 		// Save the measurements before anything else: a loader that is killed while it cools down or verifies loses
 		// none of them.
-		r.course.Save()
+		r.loop.Save()
 	}
 	patience := max(leastDrain, time.Duration(r.opt.Plan.Engine.CallTimeoutSeconds)*time.Second)
 	if ctx.Err() != nil {
 		patience = min(patience, endedDrain)
 	}
 	drained := r.engine.drain(m.round, cancel, patience)
-	switch stuck := errors.Is(drained, course.ErrStuck); {
+	switch stuck := errors.Is(drained, runloop.ErrStuck); {
 	case !m.inside:
 	case stuck:
 		r.repetition().Pauses = r.engine.pauses(m.round, end, 0)
 	default:
 		r.putStonewall(m)
 	}
-	if !errors.Is(drained, course.ErrStuck) {
+	if !errors.Is(drained, runloop.ErrStuck) {
 		r.load.Verification = new(r.engine.checked())
 	}
 	if drained != nil {
-		return course.Outcome{}, errors.Join(err, drained)
+		return runloop.Outcome{}, errors.Join(err, drained)
 	}
 	select {
 	case failed := <-m.round.failed: // while draining
@@ -92,12 +92,12 @@ func (r *Runner) Measure(ctx context.Context, rep int32, l course.Level) (course
 	}
 	if m.level != nil && err == nil {
 		r.repetition().Level = m.level.finish(r.engine, m.round, r.opt.Plan.ReportParts())
-		r.course.Save()
-		return course.Outcome{Level: &m.level.LevelReport}, nil
+		r.loop.Save()
+		return runloop.Outcome{Level: &m.level.LevelReport}, nil
 	}
 	var reads recorder.Snapshot
 	r.engine.rec.Read(&reads, recorder.Read, recorder.Measure)
-	return course.Outcome{PerSecond: float64(reads.Count) / float64(l.Window), Mean: reads.Mean()}, err
+	return runloop.Outcome{PerSecond: float64(reads.Count) / float64(l.Window), Mean: reads.Mean()}, err
 }
 
 // watch follows the load every second until the end of the window.
@@ -135,7 +135,7 @@ func (r *Runner) beginWindow(m *measuring) {
 	}
 	start := m.round.base.Add(m.round.from)
 	m.late = r.opt.Now().Sub(start)
-	r.course.Enter(runfile.SpanMeasure, m.index, start)
+	r.loop.Enter(runfile.SpanMeasure, m.index, start)
 	r.load.Repetitions = append(r.load.Repetitions, runfile.Repetition{Index: m.index, Start: start, Step: m.Step})
 }
 
@@ -152,7 +152,7 @@ func (r *Runner) sample(m *measuring, at time.Time) {
 	rec.Read(&m.read[0], recorder.Read, recorder.Warmup, recorder.Measure, recorder.Failed)
 	rec.Read(&m.write[0], recorder.Write, recorder.Warmup, recorder.Measure, recorder.Failed)
 	s := runfile.LoadSample{
-		Time: at, Span: r.course.Span(), Repetition: m.index,
+		Time: at, Span: r.loop.Span(), Repetition: m.index,
 		Read: m.read[0].Since(&m.read[1]), Write: m.write[0].Since(&m.write[1]),
 	}
 	if m.inside {
@@ -168,13 +168,13 @@ func (r *Runner) sample(m *measuring, at time.Time) {
 	if m.level != nil && m.inside {
 		m.level.second(rec)
 	}
-	r.course.Sample(s)
-	r.course.TellAt(at, "")
-	if r.course.SaveDue(at) {
+	r.loop.Sample(s)
+	r.loop.TellAt(at, "")
+	if r.loop.SaveDue(at) {
 		if m.inside {
 			r.putRepetition(m, at.Sub(m.round.base))
 		}
-		r.course.SaveAt(at)
+		r.loop.SaveAt(at)
 	}
 }
 
@@ -226,7 +226,7 @@ func (r *Runner) measured(d recorder.Direction, batches *recorder.Batches) *runf
 	r.engine.rec.ReadWindow(&s, d, r.engine.rate != nil)
 	ops, err := s.Ops()
 	if err != nil {
-		r.course.Tell("the latencies of the window cannot be written: " + err.Error())
+		r.loop.Tell("the latencies of the window cannot be written: " + err.Error())
 	}
 	if ops != nil {
 		ops.Batches = batches.Ops()

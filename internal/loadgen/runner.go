@@ -9,10 +9,10 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/capacity"
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 )
 
 const (
@@ -31,13 +31,13 @@ type Options struct {
 	Now    func() time.Time
 	// Open opens the target of the load. Its errors become failures. Engine.MountTimeoutSeconds bounds its time.
 	Open func(ctx context.Context) (target.Target, error)
-	Sink course.Sink
+	Sink runloop.Sink
 	// Release returns when all clients may start. It is called only if the plan has several clients, and must
 	// not be nil then.
 	Release func(ctx context.Context) error
 	// Levels orders the levels of a search for capacity. It is called only if the plan has several
 	// clients, and must not be nil then.
-	Levels course.Orders
+	Levels runloop.Orders
 	// Usage returns the CPU time used and the peak memory of this process.
 	Usage func() (cpu time.Duration, peakBytes int64)
 	// Nap makes the calling thread sleep, like nanosleep.Hold. Nil: the delays of wake-ups are not measured.
@@ -49,11 +49,11 @@ type Options struct {
 	MemoryBytes int64
 }
 
-// Runner performs one run and is used once. It is the Engine of its Course.
+// Runner performs one run and is used once. It is the Engine of its Loop.
 type Runner struct {
-	opt    Options
-	course *course.Course
-	load   *runfile.Load // of the Course
+	opt  Options
+	loop *runloop.Loop
+	load *runfile.Load // of the Loop
 
 	target target.Target
 	set    *fileset.Set
@@ -90,28 +90,28 @@ func (r *Runner) Run(ctx context.Context) (*runfile.Load, error) {
 		// Bounds the garbage by programBytes. By default it could be as large as the state of the blocks.
 		defer debug.SetGCPercent(debug.SetGCPercent(int(max(1, 100*programBytes/state))))
 	}
-	r.course = course.New(course.Options{
+	r.loop = runloop.New(runloop.Options{
 		Plan: &r.opt.Plan, Now: r.opt.Now, Sink: r.opt.Sink, Release: r.opt.Release,
 		Patience: patience, CleanTimeout: cleanTimeout, Leftovers: "files",
 	})
-	r.course.Script = newScript(&r.opt.Plan)
+	r.loop.Script = newScript(&r.opt.Plan)
 	search, searches := capacity.ParamsOf(r.opt.Plan)
 	if searches {
-		r.course.Script = course.SearchScript(&r.opt.Plan, search, r.opt.Levels)
+		r.loop.Script = runloop.SearchScript(&r.opt.Plan, search, r.opt.Levels)
 	}
-	r.load = &r.course.Load
+	r.load = &r.loop.Load
 	if raw := r.opt.Plan.Workload.Raw; searches || raw != nil && bench.OrZero(raw.OperationsPerSecond) > 0 {
 		r.load.LoopMode = "open"
 	}
-	err := r.course.Run(ctx, r)
+	err := r.loop.Run(ctx, r)
 	return r.load, err
 }
 
-// Prepare implements course.Engine: it connects, and fills and opens the files.
+// Prepare implements runloop.Engine: it connects, and fills and opens the files.
 func (r *Runner) Prepare(ctx context.Context) error {
-	r.course.Enter(runfile.SpanConnect, 0, time.Time{})
+	r.loop.Enter(runfile.SpanConnect, 0, time.Time{})
 	var opened target.Target
-	err := r.course.Do(ctx, r.inTime(func(ctx context.Context) (err error) {
+	err := r.loop.Do(ctx, r.inTime(func(ctx context.Context) (err error) {
 		if opened, err = r.opt.Open(ctx); err != nil {
 			return err
 		}
@@ -127,9 +127,9 @@ func (r *Runner) Prepare(ctx context.Context) error {
 	facts := opened.Facts()
 	facts.Servers = serversSince(nil, opened.Servers())
 	r.load.Mount = &facts
-	r.course.Enter(runfile.SpanFill, 0, time.Time{})
+	r.loop.Enter(runfile.SpanFill, 0, time.Time{})
 	var set *fileset.Set
-	err = r.course.Do(ctx, func(ctx context.Context) (err error) {
+	err = r.loop.Do(ctx, func(ctx context.Context) (err error) {
 		set, err = fileset.Prepare(ctx, r.target, filesetOf(&r.opt.Plan, r.opt.Client))
 		return err
 	})
@@ -137,7 +137,7 @@ func (r *Runner) Prepare(ctx context.Context) error {
 		return err
 	}
 	r.set = set
-	if err := r.course.Fill(ctx, set.MissingBytes(), set.Fill); err != nil {
+	if err := r.loop.Fill(ctx, set.MissingBytes(), set.Fill); err != nil {
 		return err
 	}
 	jobs, err := set.Open(ctx)
@@ -147,7 +147,7 @@ func (r *Runner) Prepare(ctx context.Context) error {
 	if r.engine, err = r.newEngine(jobs); err != nil {
 		return err
 	}
-	err = r.course.Do(ctx, r.inTime(func(ctx context.Context) error { return r.engine.open(ctx, r.target) }))
+	err = r.loop.Do(ctx, r.inTime(func(ctx context.Context) error { return r.engine.open(ctx, r.target) }))
 	if err != nil || !r.opt.Ceiling || r.opt.Plan.Workload.Calibrate != nil {
 		return err
 	}
@@ -166,12 +166,12 @@ func (r *Runner) newEngine(jobs []fileset.Job) (*engine, error) {
 func (r *Runner) ceiling(ctx context.Context) error {
 	var perSecond *int64
 	var unknown error
-	err := r.course.Do(ctx, func(ctx context.Context) error {
+	err := r.loop.Do(ctx, func(ctx context.Context) error {
 		perSecond, unknown = r.engine.ceiling(ctx)
 		return context.Cause(ctx)
 	})
 	if err == nil && unknown != nil {
-		r.course.Tell("what this client can do without the storage is not known: " + unknown.Error())
+		r.loop.Tell("what this client can do without the storage is not known: " + unknown.Error())
 	}
 	if err == nil {
 		r.load.CeilingPerSecond = perSecond
@@ -192,9 +192,9 @@ func (r *Runner) inTime(step func(context.Context) error) func(context.Context) 
 	}
 }
 
-// Verify implements course.Engine.
+// Verify implements runloop.Engine.
 func (r *Runner) Verify(ctx context.Context) error {
-	r.course.Enter(runfile.SpanVerify, 0, time.Time{})
+	r.loop.Enter(runfile.SpanVerify, 0, time.Time{})
 	end := r.opt.Now().Add(r.opt.Plan.VerifyLimit())
 	soon := ctx // ends a little before the end of the run
 	if deadline, limited := ctx.Deadline(); limited {
@@ -204,7 +204,7 @@ func (r *Runner) Verify(ctx context.Context) error {
 	}
 	over := func() bool { return !r.opt.Now().Before(end) || soon.Err() != nil }
 	var found runfile.Verification
-	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
+	err := r.loop.Do(ctx, func(ctx context.Context) (err error) {
 		found, err = r.set.Verify(ctx, over)
 		return err
 	})
@@ -231,14 +231,14 @@ func (r *Runner) Verify(ctx context.Context) error {
 // afterVerify is the part of a run's time that verification leaves for in-flight I/Os and for removing files.
 const afterVerify = 10 * time.Second
 
-// Clean implements course.Engine.
+// Clean implements runloop.Engine.
 func (r *Runner) Clean(ctx context.Context) error {
 	if r.set == nil || r.opt.Plan.Keep {
 		return nil
 	}
-	r.course.Enter(runfile.SpanClean, 0, time.Time{})
+	r.loop.Enter(runfile.SpanClean, 0, time.Time{})
 	r.load.FilesLeft = true
-	err := r.course.Do(ctx, func(ctx context.Context) error {
+	err := r.loop.Do(ctx, func(ctx context.Context) error {
 		_, err := r.set.Clean(ctx)
 		return err
 	})
@@ -246,15 +246,15 @@ func (r *Runner) Clean(ctx context.Context) error {
 	return err
 }
 
-// Failure implements course.Engine. An error without a code gets the code of its span.
+// Failure implements runloop.Engine. An error without a code gets the code of its span.
 func (r *Runner) Failure(ctx context.Context, err error) *runfile.Failure {
-	return course.FailureOf(ctx, err, func(err error) string {
+	return runloop.FailureOf(ctx, err, func(err error) string {
 		switch code := target.CodeOf(err); {
 		case code != "":
 			return code
-		case r.course.Span() == runfile.SpanWait, errors.Is(err, errNotAnswered), errors.Is(err, course.ErrNoOrder):
+		case r.loop.Span() == runfile.SpanWait, errors.Is(err, errNotAnswered), errors.Is(err, runloop.ErrNoOrder):
 			return runfile.FailureTimeout
-		case r.course.Span() == runfile.SpanConnect:
+		case r.loop.Span() == runfile.SpanConnect:
 			return runfile.FailureInternal
 		default:
 			return runfile.FailureIO
@@ -262,7 +262,7 @@ func (r *Runner) Failure(ctx context.Context, err error) *runfile.Failure {
 	})
 }
 
-// Close implements course.Engine.
+// Close implements runloop.Engine.
 func (r *Runner) Close(stuck bool) {
 	if r.engine != nil && !stuck { // else workers still use buffers and files
 		_ = r.engine.release()

@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/api/bench"
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 )
 
 func TestFailuresHaveTheCodeOfTheirCause(t *testing.T) {
@@ -19,7 +19,7 @@ func TestFailuresHaveTheCodeOfTheirCause(t *testing.T) {
 	cancelled, cancel := context.WithCancelCause(live)
 	cancel(errors.New("terminated"))
 	late, cancelLate := context.WithCancelCause(live)
-	cancelLate(course.ErrTimeout)
+	cancelLate(runloop.ErrTimeout)
 	noSpace := target.Fail(runfile.FailureNoSpace, "full", nil)
 	cases := map[string]struct {
 		reason string
@@ -31,7 +31,7 @@ func TestFailuresHaveTheCodeOfTheirCause(t *testing.T) {
 		"with a code":        {"its own code counts", live, noSpace, runfile.FailureNoSpace},
 		"stopped":            {"whatever a stopped run breaks is no failure of the storage", cancelled, noSpace, runfile.FailureCancelled},
 		"timeout":            {"the error may be a consequence", late, errors.New("context canceled"), runfile.FailureTimeout},
-		"timeout of a step":  {"an error that wraps it", live, course.ErrTimeout, runfile.FailureTimeout},
+		"timeout of a step":  {"an error that wraps it", live, runloop.ErrTimeout, runfile.FailureTimeout},
 		"unanswered":         {"no answer is no I/O error", live, errNotAnswered, runfile.FailureTimeout},
 		"unanswered, reason": {"but a reason counts more", live, errors.Join(noSpace, errNotAnswered), runfile.FailureNoSpace},
 	}
@@ -56,9 +56,9 @@ func TestFailuresHaveTheCodeOfTheirCause(t *testing.T) {
 
 // inSpan gives a Runner that has come to a span.
 func inSpan(kind string) *Runner {
-	c := course.New(course.Options{Now: time.Now, Sink: &memory{}})
+	c := runloop.New(runloop.Options{Now: time.Now, Sink: &memory{}})
 	c.Enter(kind, 0, time.Time{})
-	return &Runner{course: c}
+	return &Runner{loop: c}
 }
 
 func TestAFailureIsOneSentenceWhateverWasJoined(t *testing.T) {

@@ -5,26 +5,26 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 )
 
 // newScript returns the rounds and levels of a plan. In a raw load each repetition is a round of one level. A
 // SLOB load measures all its numbers of users in each round; a calibration climbs its ladders.
-func newScript(p *runfile.Plan) *course.Script {
+func newScript(p *runfile.Plan) *runloop.Script {
 	warmup, window := int(p.Schedule.WarmupSeconds), int(p.Schedule.DurationSeconds)
-	s := &course.Script{Schedule: p.Schedule, Rounds: int(p.Schedule.Repetitions), Most: 1}
+	s := &runloop.Script{Schedule: p.Schedule, Rounds: int(p.Schedule.Repetitions), Most: 1}
 	switch w := p.Workload; {
 	case w.Calibrate != nil:
 		warmup = int(p.Schedule.LevelWarmupSeconds())
 		first := int(bench.OrZero(w.Calibrate.WarmupRuns))
 		s.Rounds += first
 		climb := func(round int) *calibration {
-			return newCalibration(*w.Calibrate, course.RoundStep(round, first), warmup, window)
+			return newCalibration(*w.Calibrate, runloop.RoundStep(round, first), warmup, window)
 		}
 		present := climb(0)
 		s.Most += present.left()
-		s.Next = func(_ context.Context, round int, last *course.Outcome) (course.Level, bool, error) {
+		s.Next = func(_ context.Context, round int, last *runloop.Outcome) (runloop.Level, bool, error) {
 			if last == nil {
 				present = climb(round)
 			} else {
@@ -35,16 +35,16 @@ func newScript(p *runfile.Plan) *course.Script {
 		}
 	case w.SLOB != nil:
 		s.PauseSeconds, s.Most = p.Schedule.PauseSeconds(), len(w.SLOB.Ramp())
-		s.Next = course.Fixed(func(round int) (ramp []course.Level) {
+		s.Next = runloop.Fixed(func(round int) (ramp []runloop.Level) {
 			for _, n := range w.SLOB.Ramp() {
-				step := course.RoundStep(round, 0)
+				step := runloop.RoundStep(round, 0)
 				step.Kind, step.Users = runfile.StepUsers, n
-				ramp = append(ramp, course.Level{Step: &step, Warmup: warmup, Window: window})
+				ramp = append(ramp, runloop.Level{Step: &step, Warmup: warmup, Window: window})
 			}
 			return ramp
 		})
 	default:
-		s.Next = course.Fixed(func(int) []course.Level { return []course.Level{{Warmup: warmup, Window: window}} })
+		s.Next = runloop.Fixed(func(int) []runloop.Level { return []runloop.Level{{Warmup: warmup, Window: window}} })
 	}
 	s.Each = time.Duration(warmup+window) * time.Second
 	return s
@@ -85,7 +85,7 @@ func newCalibration(c bench.CalibrateWorkload, round runfile.Step, warmup, windo
 }
 
 // next returns the level to measure, or false at the end of both ladders.
-func (c *calibration) next() (course.Level, bool) {
+func (c *calibration) next() (runloop.Level, bool) {
 	step := c.round
 	reads, more := c.small.next()
 	if !more {
@@ -93,10 +93,10 @@ func (c *calibration) next() (course.Level, bool) {
 		reads, more = c.large.next()
 	}
 	step.Kind, step.Users = c.present, reads
-	return course.Level{Step: &step, Warmup: c.warmup, Window: c.window, Left: c.left()}, more
+	return runloop.Level{Step: &step, Warmup: c.warmup, Window: c.window, Left: c.left()}, more
 }
 
-func (c *calibration) note(o course.Outcome) {
+func (c *calibration) note(o runloop.Outcome) {
 	if c.present == runfile.StepLargeReads {
 		c.large.note(o)
 		return
@@ -133,11 +133,11 @@ type ladder struct {
 	limit   time.Duration // of the mean; 0 = none
 	ceiling int32         // reads outstanding at most; at least 1
 
-	want    int32            // the current level; 0 before the first
-	over    bool             // there are no more levels
-	climbed []course.Outcome // of the doublings
-	within  int32            // the highest level within the limit, 0 = none
-	beyond  int32            // the lowest level beyond the limit, 0 = none
+	want    int32             // the current level; 0 before the first
+	over    bool              // there are no more levels
+	climbed []runloop.Outcome // of the doublings
+	within  int32             // the highest level within the limit, 0 = none
+	beyond  int32             // the lowest level beyond the limit, 0 = none
 	refined int
 	doubted bool // the current level was implausible and is measured again
 }
@@ -167,7 +167,7 @@ func (l *ladder) left() (n int) {
 }
 
 // note takes the outcome of the current level and chooses the next level.
-func (l *ladder) note(o course.Outcome) {
+func (l *ladder) note(o runloop.Outcome) {
 	slow := l.limit > 0 && o.Mean > l.limit
 	switch {
 	case l.beyond > 0 && slow:
@@ -187,12 +187,12 @@ func (l *ladder) note(o course.Outcome) {
 }
 
 // unlikely reports whether a level must be measured once more because its latency is implausible.
-func (l *ladder) unlikely(o course.Outcome) bool {
+func (l *ladder) unlikely(o runloop.Outcome) bool {
 	return !l.doubted && len(l.climbed) > 0 && o.Mean > implausible*l.climbed[len(l.climbed)-1].Mean
 }
 
 // climb doubles the reads while that adds throughput.
-func (l *ladder) climb(o course.Outcome) {
+func (l *ladder) climb(o runloop.Outcome) {
 	l.within, l.doubted = l.want, false
 	l.climbed = append(l.climbed, o)
 	if l.want >= l.ceiling || l.flat() {

@@ -7,11 +7,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/api/bench"
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 )
 
-func calibrateScript() *course.Script {
+func calibrateScript() *runloop.Script {
 	return newScript(&runfile.Plan{
 		Workload: bench.Workload{Calibrate: &bench.CalibrateWorkload{PhysicalDisks: 1, MaxLatencyMilliseconds: 20, WarmupRuns: new(int32(1))}},
 		Schedule: runfile.Schedule{BaselineSeconds: 3, WarmupSeconds: 5, DurationSeconds: 8, CooldownSeconds: 10, Repetitions: 2},
@@ -29,7 +29,7 @@ func TestARampIsAsLongAsItsSteps(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	var seen []runfile.Step
-	walk(t, s, func(_, at int, l course.Level) (o course.Outcome) {
+	walk(t, s, func(_, at int, l runloop.Level) (o runloop.Outcome) {
 		seen = append(seen, *l.Step)
 		if l.Warmup != 5 || l.Window != 10 || at+l.Left != 2 {
 			t.Errorf("level %d is of %d and %d s, and %d may follow", at, l.Warmup, l.Window, l.Left)
@@ -45,10 +45,10 @@ func TestARampIsAsLongAsItsSteps(t *testing.T) {
 }
 
 // walk goes through a script. Levels count from 1 in each round.
-func walk(t *testing.T, s *course.Script, level func(round, at int, l course.Level) course.Outcome) {
+func walk(t *testing.T, s *runloop.Script, level func(round, at int, l runloop.Level) runloop.Outcome) {
 	t.Helper()
 	for round := range s.Rounds {
-		var last *course.Outcome
+		var last *runloop.Outcome
 		for at := 1; ; at++ {
 			l, more, err := s.Next(t.Context(), round, last)
 			if err != nil {
@@ -64,11 +64,11 @@ func walk(t *testing.T, s *course.Script, level func(round, at int, l course.Lev
 }
 
 // climbAll goes through a script; storage saturates at so many reads outstanding.
-func climbAll(t *testing.T, s *course.Script, saturated func(round int) int32) (steps []runfile.Step) {
+func climbAll(t *testing.T, s *runloop.Script, saturated func(round int) int32) (steps []runfile.Step) {
 	t.Helper()
-	walk(t, s, func(round, _ int, l course.Level) course.Outcome {
+	walk(t, s, func(round, _ int, l runloop.Level) runloop.Outcome {
 		steps = append(steps, *l.Step)
-		return course.Outcome{PerSecond: float64(min(l.Step.Users, saturated(round))), Mean: time.Millisecond}
+		return runloop.Outcome{PerSecond: float64(min(l.Step.Users, saturated(round))), Mean: time.Millisecond}
 	})
 	return steps
 }
@@ -100,7 +100,7 @@ func TestACalibrationIsNeverLongerThanItSays(t *testing.T) {
 		t.Errorf("before: %v, want %v", s.Total(), want)
 	}
 	most := 11
-	walk(t, s, func(_, at int, l course.Level) course.Outcome {
+	walk(t, s, func(_, at int, l runloop.Level) runloop.Outcome {
 		if at == 1 {
 			most = 11
 		}
@@ -108,7 +108,7 @@ func TestACalibrationIsNeverLongerThanItSays(t *testing.T) {
 			t.Errorf("it became longer at level %d, which %d may follow", at, l.Left)
 		}
 		most = at + l.Left
-		return course.Outcome{PerSecond: 1, Mean: time.Millisecond}
+		return runloop.Outcome{PerSecond: 1, Mean: time.Millisecond}
 	})
 	if most != 6 {
 		t.Errorf("the last round had %d levels, want 6", most)
@@ -165,8 +165,8 @@ func TestNoCalibrationHasMoreLevelsThanItsPlanSays(t *testing.T) {
 	n := 0
 	for l, more := c.next(); more; l, more = c.next() {
 		n++
-		o := course.Outcome{PerSecond: float64(l.Step.Users), Mean: time.Millisecond}
-		if c.small.unlikely(course.Outcome{Mean: time.Hour}) && l.Step.Kind == runfile.StepSmallReads {
+		o := runloop.Outcome{PerSecond: float64(l.Step.Users), Mean: time.Millisecond}
+		if c.small.unlikely(runloop.Outcome{Mean: time.Hour}) && l.Step.Kind == runfile.StepSmallReads {
 			o.Mean = time.Hour
 		}
 		c.note(o)

@@ -16,9 +16,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 )
 
 // ConnectOptions configures a connection.
@@ -350,7 +350,7 @@ const idleLooks = 60
 func (a *Admin) CheckIdle(ctx context.Context) error {
 	still, err := a.activeSessions(ctx)
 	for look := 1; look < idleLooks && err == nil && len(still) > 0; look++ {
-		if err = course.Wait(ctx, a.pause); err != nil {
+		if err = runloop.Wait(ctx, a.pause); err != nil {
 			return err
 		}
 		var now []session

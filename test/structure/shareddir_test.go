@@ -20,7 +20,7 @@ func plainCalls() []string {
 // sharing are the files and folders that work in directories which others can write to.
 func sharing() []string {
 	return []string{
-		"internal/collect/*.go", "internal/collect/publish/*.go", "internal/course/*.go", "internal/loadgen/fileset/*.go",
+		"internal/collect/*.go", "internal/collect/publish/*.go", "internal/runloop/*.go", "internal/loadgen/fileset/*.go",
 		"internal/loadgen/target/kernel/*.go", "internal/oracle/supervise/*.go", "internal/oracle/program/container.go",
 		"cmd/nfsbench/cmd_install.go",
 	}

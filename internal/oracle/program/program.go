@@ -20,10 +20,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nfsbench/nfsbench/internal/collect"
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/oracle/run"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 )
 
 // The exit codes are the same as those of nfsbench.
@@ -69,7 +69,7 @@ func Main(ctx context.Context, args []string, open oracle.Opener, stdout, stderr
 
 // run runs the load. Its error is for users; the code is for scripts.
 func (p *program) run(ctx context.Context) (int, error) {
-	dir, err := course.OpenDir(p.flags.runDir)
+	dir, err := runloop.OpenDir(p.flags.runDir)
 	if err != nil {
 		return exitBadInput, fmt.Errorf("--run-dir: %w", err)
 	}
@@ -80,7 +80,7 @@ func (p *program) run(ctx context.Context) (int, error) {
 	}
 	o := run.Options{
 		Plan: in.plan, Now: p.now, Open: p.open, User: in.user, Password: in.password,
-		Sink: &sink{Dir: dir, out: p.err}, Root: os.DirFS("/"), Usage: course.ProcessUsage, Log: p.log,
+		Sink: &sink{Dir: dir, out: p.err}, Root: os.DirFS("/"), Usage: runloop.ProcessUsage, Log: p.log,
 	}
 	if in.plan.Database.Kind == runfile.DatabaseContainer {
 		o.Database = container(p.flags.runDir)
@@ -101,14 +101,14 @@ func (p *program) run(ctx context.Context) (int, error) {
 
 // sink writes to the run directory, and prints every event as one line of JSON.
 type sink struct {
-	*course.Dir
+	*runloop.Dir
 	out io.Writer
 }
 
-// Event implements course.Sink. A failure to print progress does not end the run.
+// Event implements runloop.Sink. A failure to print progress does not end the run.
 func (s *sink) Event(e runfile.Event) {
 	s.Dir.Event(e)
-	_ = course.WriteEvent(s.out, e)
+	_ = runloop.WriteEvent(s.out, e)
 }
 
 const help = `oraload puts load on an Oracle database and reads what the database counts:

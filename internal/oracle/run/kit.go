@@ -71,7 +71,7 @@ func (r *runner) fillKit(ctx context.Context) error {
 	if external && below == "" {
 		return nil
 	}
-	r.course.Enter(runfile.SpanFill, 0, time.Time{})
+	r.loop.Enter(runfile.SpanFill, 0, time.Time{})
 	copied, err := r.copyKit()
 	if err != nil {
 		return err
@@ -108,8 +108,8 @@ func (r *runner) fillKit(ctx context.Context) error {
 		return oracle.Failf(runfile.FailureInvalidPlan, "the SLOB kit cannot be used: workload.slob.kit.directory must hold "+
 			"setup.sh: %w", err)
 	}
-	r.course.Tell("setup.sh of the SLOB kit loads its schemas")
-	return r.course.Do(ctx, func(ctx context.Context) error { return r.setUpKit(ctx, copied, spec, schemas) })
+	r.loop.Tell("setup.sh of the SLOB kit loads its schemas")
+	return r.loop.Do(ctx, func(ctx context.Context) error { return r.setUpKit(ctx, copied, spec, schemas) })
 }
 
 // setUpKit runs setup.sh, and marks the schemas that it has loaded.

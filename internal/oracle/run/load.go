@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/oracle/slob"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 )
 
 // calibrate calls CALIBRATE_IO once, for warm-up or measured.
@@ -19,7 +19,7 @@ func (r *runner) calibrate(ctx context.Context, index int32, step runfile.Step) 
 	c := r.plan.Workload.Calibrate
 	var found *runfile.Calibration
 	began := r.opt.Now()
-	r.course.Tell("CALIBRATE_IO takes about 10 minutes; this is an estimate, because it does not report its progress")
+	r.loop.Tell("CALIBRATE_IO takes about 10 minutes; this is an estimate, because it does not report its progress")
 	err := r.measure(ctx, index, step, func(ctx context.Context) error {
 		got, err := r.admin.Calibrate(ctx, c.PhysicalDisks, c.MaxLatencyMilliseconds)
 		if err != nil {
@@ -34,7 +34,7 @@ func (r *runner) calibrate(ctx context.Context, index int32, step runfile.Step) 
 		}
 	})
 	if err == nil {
-		r.course.Script.Each = r.opt.Now().Sub(began) // the next call takes about as long
+		r.loop.Script.Each = r.opt.Now().Sub(began) // the next call takes about as long
 	}
 	return err
 }
@@ -61,11 +61,11 @@ var errStillWorking = errors.New("its time was over; the run ends with what it h
 
 // runUsers lets users work through warm-up and window, at a pace or as fast as possible. With fixed work, the window
 // begins and ends with the work.
-func (r *runner) runUsers(ctx context.Context, index int32, l course.Level, users int32, pace *slob.Pace) error {
+func (r *runner) runUsers(ctx context.Context, index int32, l runloop.Level, users int32, pace *slob.Pace) error {
 	s, step := r.plan.Schedule, *l.Step
 	loops := r.plan.Workload.SLOB.WorkLoop
 	if loops == 0 {
-		r.course.Enter(runfile.SpanWarmup, index, time.Time{})
+		r.loop.Enter(runfile.SpanWarmup, index, time.Time{})
 	}
 	sessions, err := r.connectUsers(ctx, index, users, pace)
 	stuck := false
@@ -98,7 +98,7 @@ func (r *runner) runUsers(ctx context.Context, index int32, l course.Level, user
 	}
 	cancel(errStillWorking) // ends their statements
 	stopped := r.endWork(loading, working)
-	stuck = errors.Is(stopped, course.ErrStuck)
+	stuck = errors.Is(stopped, runloop.ErrStuck)
 	if err == nil && !stuck {
 		err = r.awrSnapshot(ctx)
 	}
@@ -110,23 +110,23 @@ func (r *runner) runUsers(ctx context.Context, index int32, l course.Level, user
 
 // endWork waits for users whose context has ended. It does not wait forever for a statement that does not end.
 func (r *runner) endWork(ended context.Context, working *work) error {
-	err := r.course.Do(ended, func(context.Context) error { return working.end() })
-	if errors.Is(err, course.ErrStuck) {
+	err := r.loop.Do(ended, func(context.Context) error { return working.end() })
+	if errors.Is(err, runloop.ErrStuck) {
 		return oracle.Failf(runfile.FailureTimeout, "%w", err)
 	}
 	return err
 }
 
 // runLevel runs one level of a search for capacity.
-func (r *runner) runLevel(ctx context.Context, index int32, l course.Level) (course.Outcome, error) {
+func (r *runner) runLevel(ctx context.Context, index int32, l runloop.Level) (runloop.Outcome, error) {
 	s := r.plan.Workload.SLOB
 	pace := slob.NewPace(*s.Capacity, l.Step.OperationsPerSecond, r.plan.Seed+uint64(index), r.opt.Now) //nolint:gosec // positive
 	if err := r.runUsers(ctx, index, l, s.Ramp()[0], pace); err != nil {
-		return course.Outcome{}, err // the window may be cut short
+		return runloop.Outcome{}, err // the window may be cut short
 	}
 	report, err := pace.Report(index, r.plan.ReportParts())
 	r.load.Repetitions[len(r.load.Repetitions)-1].Level = report
-	return course.Outcome{Level: report}, err
+	return runloop.Outcome{Level: report}, err
 }
 
 // lateFor returns an error if fixed work was not finished in the time of its step.
@@ -141,7 +141,7 @@ func lateFor(loops int32, finished bool, step runfile.Step, s runfile.Schedule) 
 
 func (r *runner) connectUsers(ctx context.Context, index, n int32, pace *slob.Pace) (*slob.Users, error) {
 	var users *slob.Users
-	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
+	err := r.loop.Do(ctx, func(ctx context.Context) (err error) {
 		users, err = slob.Connect(ctx, slob.Options{
 			Open: r.open, Connects: r.plan.Database.Connects, Password: r.password,
 			SLOB: *r.plan.Workload.SLOB, Rows: r.schemas.Rows(), Users: n, Pace: pace,
@@ -149,7 +149,7 @@ func (r *runner) connectUsers(ctx context.Context, index, n int32, pace *slob.Pa
 		})
 		return err
 	})
-	if errors.Is(err, course.ErrStuck) {
+	if errors.Is(err, runloop.ErrStuck) {
 		return nil, err // users belongs to the stuck goroutine
 	}
 	if err != nil {
@@ -157,8 +157,8 @@ func (r *runner) connectUsers(ctx context.Context, index, n int32, pace *slob.Pa
 	}
 	if users.NotDirect != nil {
 		r.opt.Log.Warn("Scans may be answered by the buffer cache", "error", users.NotDirect)
-		r.course.Tell("this database refuses _serial_direct_read, so scans may be answered by the buffer cache: " +
-			course.OneLine(users.NotDirect))
+		r.loop.Tell("this database refuses _serial_direct_read, so scans may be answered by the buffer cache: " +
+			runloop.OneLine(users.NotDirect))
 	}
 	return users, nil
 }
@@ -170,7 +170,7 @@ func (r *runner) warmUp(ctx context.Context, index int32, d time.Duration, worki
 	}
 	o := r.observe(ctx, runfile.SpanWarmup, index, nil)
 	defer o.end()
-	return r.course.During(ctx, o.collect, func(ctx context.Context) error {
+	return r.loop.During(ctx, o.collect, func(ctx context.Context) error {
 		_, err := working.wait(ctx, d)
 		return err
 	})
@@ -181,7 +181,7 @@ func (r *runner) awrSnapshot(ctx context.Context) error {
 	if r.plan.Workload.SLOB.AWR != bench.Enabled {
 		return nil
 	}
-	return r.course.Do(ctx, func(ctx context.Context) error {
+	return r.loop.Do(ctx, func(ctx context.Context) error {
 		if err := oracle.Exec(ctx, r.adminDB, "awr_snapshot", nil); err != nil {
 			return fmt.Errorf("take an AWR snapshot (workload.slob.awr): %w", err)
 		}

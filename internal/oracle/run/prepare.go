@@ -15,10 +15,10 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/collect/procfs"
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/oracle/slob"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 )
 
 const (
@@ -35,7 +35,7 @@ const (
 	restartMargin = 65 * time.Minute
 )
 
-// Prepare implements course.Engine: it connects, and prepares the database
+// Prepare implements runloop.Engine: it connects, and prepares the database
 // according to the plan: parameters, schemas, and a restart, after which the
 // parameters are in effect and the views do not contain the loading of schemas.
 func (r *runner) Prepare(ctx context.Context) error {
@@ -61,7 +61,7 @@ func (r *runner) setParameters(ctx context.Context) error {
 	if len(asked) == 0 {
 		return nil
 	}
-	err := r.course.Do(ctx, func(ctx context.Context) error { return r.admin.SetParameters(ctx, asked) })
+	err := r.loop.Do(ctx, func(ctx context.Context) error { return r.admin.SetParameters(ctx, asked) })
 	if err != nil {
 		return fmt.Errorf("set the init parameters of database.parameters: %w", err)
 	}
@@ -86,7 +86,7 @@ func (r *runner) checkUse(ctx context.Context) error {
 	if !calibrates && r.plan.Database.Kind != runfile.DatabaseExternal {
 		return nil
 	}
-	return r.course.Do(ctx, func(ctx context.Context) error {
+	return r.loop.Do(ctx, func(ctx context.Context) error {
 		if calibrates {
 			if err := r.admin.CheckCalibration(ctx); err != nil {
 				return err
@@ -96,10 +96,10 @@ func (r *runner) checkUse(ctx context.Context) error {
 	})
 }
 
-// do runs a step like course.Do, and returns the result of the step.
+// do runs a step like runloop.Do, and returns the result of the step.
 func do[T any](ctx context.Context, r *runner, step func(context.Context) (T, error)) (T, error) {
 	var found T
-	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
+	err := r.loop.Do(ctx, func(ctx context.Context) (err error) {
 		found, err = step(ctx)
 		return err
 	})
@@ -123,7 +123,7 @@ func (r *runner) parameter(name string) string {
 
 // fill loads the schemas, unless they are loaded already.
 func (r *runner) fill(ctx context.Context) error {
-	r.course.Enter(runfile.SpanFill, 0, time.Time{})
+	r.loop.Enter(runfile.SpanFill, 0, time.Time{})
 	schemas, err := do(ctx, r, func(ctx context.Context) (*slob.Schemas, error) {
 		if err := r.connectSchemas(ctx); err != nil {
 			return nil, err
@@ -155,7 +155,7 @@ func (r *runner) fill(ctx context.Context) error {
 	r.schemas, r.password = schemas, newPassword()
 	missing := schemas.MissingBytes()
 	r.load.Oracle.SchemasReused = missing == 0
-	return r.course.Fill(ctx, missing, func(ctx context.Context, wrote func(int64)) error {
+	return r.loop.Fill(ctx, missing, func(ctx context.Context, wrote func(int64)) error {
 		return schemas.Load(ctx, r.password, wrote)
 	})
 }
@@ -200,15 +200,15 @@ func (r *runner) checkRedo(ctx context.Context, schemas *slob.Schemas) error {
 		return oracle.Failf(runfile.FailureRedo, "%s; set database.external.loadingWithRedo to Allow if the redo logs, the "+
 			"archive and standby databases have room for it, or make scale, scanTableSize or schemas smaller", message)
 	}
-	r.course.Tell(message)
+	r.loop.Tell(message)
 	return nil
 }
 
 // connect waits for the database and reads its description.
 func (r *runner) connect(ctx context.Context) error {
-	r.course.Enter(runfile.SpanConnect, 0, time.Time{})
+	r.loop.Enter(runfile.SpanConnect, 0, time.Time{})
 	facts := *r.load.Oracle
-	err := r.course.Do(ctx, func(ctx context.Context) error {
+	err := r.loop.Do(ctx, func(ctx context.Context) error {
 		if r.opt.Database != nil {
 			state, err := r.waitReady(ctx, 0, 0)
 			if err != nil {
@@ -225,7 +225,7 @@ func (r *runner) connect(ctx context.Context) error {
 		}
 		return r.checkViews(ctx)
 	})
-	if errors.Is(err, course.ErrStuck) {
+	if errors.Is(err, runloop.ErrStuck) {
 		return err // facts belong to the stuck goroutine
 	}
 	*r.load.Oracle = facts
@@ -235,7 +235,7 @@ func (r *runner) connect(ctx context.Context) error {
 	if err := r.describe(ctx); err != nil {
 		return err
 	}
-	r.course.Script = newScript(r.plan)
+	r.loop.Script = newScript(r.plan)
 	return r.seeMount()
 }
 
@@ -265,7 +265,7 @@ func (r *runner) waitReady(
 					"container database, or raise database.container.startupTimeoutSeconds",
 				asked, limit, cmp.Or(state.State, "nothing"))
 		}
-		if err := course.Wait(ctx, readyPoll); err != nil {
+		if err := runloop.Wait(ctx, readyPoll); err != nil {
 			return state, err
 		}
 	}
@@ -321,7 +321,7 @@ func (r *runner) open(ctx context.Context, o oracle.ConnectOptions) (*sql.DB, er
 			return nil, err
 		}
 		r.opt.Log.Info("Trying again to connect", "connect", o.Connect, "error", err)
-		if waited := course.Wait(ctx, connectPause); waited != nil {
+		if waited := runloop.Wait(ctx, connectPause); waited != nil {
 			return nil, errors.Join(waited, err)
 		}
 	}
@@ -345,8 +345,8 @@ func (r *runner) restart(ctx context.Context) error {
 		return nil
 	}
 	r.Close(false)
-	r.course.Tell("restarting the instance, so that its views start at zero")
-	err := r.course.Do(ctx, func(ctx context.Context) error {
+	r.loop.Tell("restarting the instance, so that its views start at zero")
+	err := r.loop.Do(ctx, func(ctx context.Context) error {
 		before, err := r.opt.Database.State(ctx)
 		if err == nil {
 			err = r.opt.Database.Restart(ctx)

@@ -9,10 +9,10 @@ import (
 	"path"
 	"slices"
 
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 )
 
 const (
@@ -25,12 +25,12 @@ const (
 func (r *runner) resize(ctx context.Context) error {
 	d := r.plan.Database
 	if d.RedoLogBytes > 0 || d.RedoDirectory != "" {
-		if err := r.course.Do(ctx, r.replaceRedo); err != nil {
+		if err := r.loop.Do(ctx, r.replaceRedo); err != nil {
 			return fmt.Errorf("make the redo logs (storage.export.redoPath, database.container.redoLogSize): %w", err)
 		}
 	}
 	if d.UndoBytes > 0 {
-		if err := r.course.Do(ctx, r.growUndo); err != nil {
+		if err := r.loop.Do(ctx, r.growUndo); err != nil {
 			return fmt.Errorf("make the undo of database.container.undoSize: %w", err)
 		}
 	}
@@ -126,7 +126,7 @@ func (r *runner) replaceRedo(ctx context.Context) error {
 			return oracle.Failf(runfile.FailureDatabaseNotReady, "a redo log of another size or directory is %s after %d "+
 				"checkpoints; look at the alert log, and whether an archiver has no space", left, redoTries)
 		}
-		if err := course.Wait(ctx, connectPause/2); err != nil {
+		if err := runloop.Wait(ctx, connectPause/2); err != nil {
 			return err
 		}
 	}

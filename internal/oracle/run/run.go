@@ -19,10 +19,10 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/capacity"
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/oracle/slob"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 )
 
 const (
@@ -42,7 +42,7 @@ type Options struct {
 	Now            func() time.Time
 	Open           oracle.Opener
 	User, Password string // the administrator; see Database.Role of the plan
-	Sink           course.Sink
+	Sink           runloop.Sink
 	Database       Database // nil for an external database
 	// Root is the file tree that contains proc, to list connections and mounts;
 	// nil = do not list them.
@@ -61,12 +61,12 @@ type Database interface {
 	Restart(ctx context.Context) error
 }
 
-// runner makes one run. It is the Engine of its Course.
+// runner makes one run. It is the Engine of its Loop.
 type runner struct {
-	opt    Options
-	plan   *runfile.Plan // opt.Plan
-	course *course.Course
-	load   *runfile.Load // of the Course
+	opt  Options
+	plan *runfile.Plan // opt.Plan
+	loop *runloop.Loop
+	load *runfile.Load // of the Loop
 
 	adminDB *sql.DB
 	admin   *oracle.Admin
@@ -87,15 +87,15 @@ func Run(ctx context.Context, o Options) (*runfile.Load, error) {
 	}
 	r := &runner{opt: o}
 	r.plan = &r.opt.Plan
-	r.course = course.New(course.Options{
+	r.loop = runloop.New(runloop.Options{
 		Plan: r.plan, Now: o.Now, Sink: o.Sink, Patience: patience, CleanTimeout: cleanTimeout, Leftovers: "schemas",
 	})
-	r.load = &r.course.Load
+	r.load = &r.loop.Load
 	r.load.Oracle = &runfile.Oracle{}
 	if _, ok := capacity.ParamsOf(o.Plan); ok {
 		r.load.LoopMode = "open"
 	}
-	err := r.course.Run(ctx, r)
+	err := r.loop.Run(ctx, r)
 	return r.load, err
 }
 
@@ -130,22 +130,22 @@ func checkPlan(p *runfile.Plan) error {
 }
 
 // newScript makes each repetition of each step a round of one level.
-func newScript(p *runfile.Plan) *course.Script {
+func newScript(p *runfile.Plan) *runloop.Script {
 	schedule, w := p.Schedule, p.Workload
 	if search, ok := capacity.ParamsOf(*p); ok {
-		return course.SearchScript(p, search, nil)
+		return runloop.SearchScript(p, search, nil)
 	}
 	seconds := schedule.DurationSeconds
-	level := course.Level{Window: int(seconds)}
+	level := runloop.Level{Window: int(seconds)}
 	if w.SLOB != nil && w.SLOB.Kit == nil && w.SLOB.WorkLoop == 0 { // a kit and fixed work have no warm-up
 		level.Warmup = int(schedule.WarmupSeconds)
 	}
 	each := time.Duration(level.Warmup+level.Window) * time.Second
 	var steps []runfile.Step
 	if c := w.Calibrate; c != nil {
-		each, level = calibrateEstimate, course.Level{}
+		each, level = calibrateEstimate, runloop.Level{}
 		for i := range int(bench.OrZero(c.WarmupRuns) + schedule.Repetitions) {
-			step := course.RoundStep(i, int(bench.OrZero(c.WarmupRuns)))
+			step := runloop.RoundStep(i, int(bench.OrZero(c.WarmupRuns)))
 			step.Kind = runfile.StepCalibrate
 			steps = append(steps, step)
 		}
@@ -156,45 +156,45 @@ func newScript(p *runfile.Plan) *course.Script {
 			}
 		}
 	}
-	return &course.Script{
+	return &runloop.Script{
 		Schedule: schedule, Rounds: len(steps), Most: 1, Each: each,
-		Next: course.Fixed(func(round int) []course.Level {
+		Next: runloop.Fixed(func(round int) []runloop.Level {
 			l := level
 			l.Step = &steps[round]
-			return []course.Level{l}
+			return []runloop.Level{l}
 		}),
 	}
 }
 
-// Measure implements course.Engine.
-func (r *runner) Measure(ctx context.Context, index int32, l course.Level) (course.Outcome, error) {
+// Measure implements runloop.Engine.
+func (r *runner) Measure(ctx context.Context, index int32, l runloop.Level) (runloop.Outcome, error) {
 	switch w := r.plan.Workload; {
 	case w.Calibrate != nil:
-		return course.Outcome{}, r.calibrate(ctx, index, *l.Step)
+		return runloop.Outcome{}, r.calibrate(ctx, index, *l.Step)
 	case w.SLOB.Kit != nil:
-		return course.Outcome{}, r.runKit(ctx, index, *l.Step)
+		return runloop.Outcome{}, r.runKit(ctx, index, *l.Step)
 	case w.SLOB.Capacity != nil:
 		return r.runLevel(ctx, index, l)
 	default:
-		return course.Outcome{}, r.runUsers(ctx, index, l, l.Step.Users, nil)
+		return runloop.Outcome{}, r.runUsers(ctx, index, l, l.Step.Users, nil)
 	}
 }
 
-// Verify implements course.Engine. The sessions already check what they read.
+// Verify implements runloop.Engine. The sessions already check what they read.
 func (r *runner) Verify(context.Context) error { return nil }
 
-// Clean implements course.Engine.
+// Clean implements runloop.Engine.
 func (r *runner) Clean(ctx context.Context) error {
 	if r.plan.Database != nil && r.plan.Database.TablespaceBytes > 0 && r.adminDB != nil {
-		r.course.Enter(runfile.SpanClean, 0, time.Time{})
-		return r.course.Do(ctx, r.dropTablespace)
+		r.loop.Enter(runfile.SpanClean, 0, time.Time{})
+		return r.loop.Do(ctx, r.dropTablespace)
 	}
 	if r.schemas == nil || r.plan.Keep {
 		return nil
 	}
-	r.course.Enter(runfile.SpanClean, 0, time.Time{})
+	r.loop.Enter(runfile.SpanClean, 0, time.Time{})
 	r.load.FilesLeft = true
-	err := r.course.Do(ctx, func(ctx context.Context) error {
+	err := r.loop.Do(ctx, func(ctx context.Context) error {
 		if err := r.connectSchemas(ctx); err != nil {
 			return err
 		}
@@ -204,10 +204,10 @@ func (r *runner) Clean(ctx context.Context) error {
 	return err
 }
 
-// Failure implements course.Engine. It prefers the failure that the database
+// Failure implements runloop.Engine. It prefers the failure that the database
 // container reports: the container's end explains a lost connection.
 func (r *runner) Failure(ctx context.Context, err error) *runfile.Failure {
-	f := course.FailureOf(ctx, err, oracle.CodeOf)
+	f := runloop.FailureOf(ctx, err, oracle.CodeOf)
 	if f == nil || ctx.Err() != nil || r.opt.Database == nil {
 		return f
 	}
@@ -219,7 +219,7 @@ func (r *runner) Failure(ctx context.Context, err error) *runfile.Failure {
 	return f
 }
 
-// Close implements course.Engine.
+// Close implements runloop.Engine.
 func (r *runner) Close(stuck bool) {
 	if stuck {
 		return

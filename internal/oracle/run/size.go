@@ -21,8 +21,8 @@ func (r *runner) makeTablespace(ctx context.Context) error {
 	if r.plan.Database.TablespaceBytes == 0 {
 		return nil
 	}
-	r.course.Enter(runfile.SpanFill, 0, time.Time{})
-	err := r.course.Do(ctx, func(ctx context.Context) error {
+	r.loop.Enter(runfile.SpanFill, 0, time.Time{})
+	err := r.loop.Do(ctx, func(ctx context.Context) error {
 		if err := r.dropTablespace(ctx); err != nil {
 			return err
 		}

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 )
 
 // The cumulative counters of V$SYSSTAT that a run reads.
@@ -136,7 +136,7 @@ func (o *observer) collect() {
 	o.seen = nil
 	o.mu.Unlock()
 	for _, s := range seen {
-		o.r.course.Sample(s)
+		o.r.loop.Sample(s)
 	}
 }
 
@@ -148,7 +148,7 @@ func (o *observer) end() {
 	o.collect()
 	if o.trouble != nil {
 		o.r.opt.Log.Warn("Not everything could be sampled", "span", o.span, "repetition", o.index, "error", o.trouble)
-		o.r.course.Tell("the database could not be sampled every second: " + course.OneLine(o.trouble))
+		o.r.loop.Tell("the database could not be sampled every second: " + runloop.OneLine(o.trouble))
 	}
 }
 
@@ -178,13 +178,13 @@ func (r *runner) measure(ctx context.Context, index int32, step runfile.Step, lo
 	if err != nil {
 		return fmt.Errorf("read the views of the database before the window: %w", err)
 	}
-	r.course.Enter(runfile.SpanMeasure, index, before.At)
+	r.loop.Enter(runfile.SpanMeasure, index, before.At)
 	w := &window{r: r, at: len(r.load.Repetitions), watch: watch, before: before, first: len(r.load.Samples)}
 	w.cpu, _ = r.opt.Usage()
 	r.load.Repetitions = append(r.load.Repetitions,
 		runfile.Repetition{Index: index, Start: before.At, End: before.At, Step: &step})
 	o := r.observe(ctx, runfile.SpanMeasure, index, watch)
-	err = r.course.During(ctx, func() { // saved every second: a killed loader leaves this much
+	err = r.loop.During(ctx, func() { // saved every second: a killed loader leaves this much
 		o.collect()
 		rep := &r.load.Repetitions[w.at]
 		rep.End = r.opt.Now()
@@ -197,7 +197,7 @@ func (r *runner) measure(ctx context.Context, index int32, step runfile.Step, lo
 	}
 	finish(&r.load.Repetitions[w.at])
 	// Save the measurements before anything else.
-	r.course.Save()
+	r.loop.Save()
 	return errors.Join(err, end)
 }
 
@@ -239,11 +239,11 @@ func (w *window) end(ctx context.Context, failed error) error {
 	if err != nil {
 		rep.End = r.opt.Now()
 		w.sumSamples(rep)
-		r.course.CloseSpan(rep.End)
+		r.loop.CloseSpan(rep.End)
 		return fmt.Errorf("read the views of the database after the window: %w", err)
 	}
 	rep.End = after.At
-	r.course.CloseSpan(rep.End)
+	r.loop.CloseSpan(rep.End)
 	o := oracle.Window(w.before, after)
 	o.DirectNFS = w.watch.Result()
 	o.Connections = r.seeConnections()

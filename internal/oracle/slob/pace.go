@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/nanosleep"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
@@ -118,7 +118,7 @@ func (p *Pace) wait(ctx context.Context, due time.Duration) error {
 		case left <= nanosleep.Margin:
 			p.nap(left)
 		default:
-			if err := course.Wait(ctx, left-nanosleep.Margin); err != nil {
+			if err := runloop.Wait(ctx, left-nanosleep.Margin); err != nil {
 				return err
 			}
 		}

@@ -25,10 +25,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/nfsbench/nfsbench/api/bench"
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 )
 
 // Model is the version of the tables. Schemas with another version are loaded again.
@@ -526,7 +526,7 @@ func (s *Schemas) dropSchema(ctx context.Context, name string) error {
 		if err == nil || try == dropTries {
 			return err
 		}
-		if waited := course.Wait(ctx, dropPause); waited != nil {
+		if waited := runloop.Wait(ctx, dropPause); waited != nil {
 			return errors.Join(err, waited)
 		}
 	}

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/nfsbench/nfsbench/api/bench"
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 )
 
 const (
@@ -199,7 +199,7 @@ func (s *session) work(ctx context.Context) error {
 		if t := s.slob.Think; t != nil && t.Frequency > 0 && done%t.Frequency == 0 {
 			spread := t.MaximumMilliseconds - t.MinimumMilliseconds
 			think := time.Duration(t.MinimumMilliseconds+s.random.Int32N(max(0, spread)+1)) * time.Millisecond
-			if course.Wait(ctx, think) != nil {
+			if runloop.Wait(ctx, think) != nil {
 				return nil //nolint:nilerr // being told to end while it thinks is no error either
 			}
 		}

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
@@ -62,7 +62,7 @@ func (o Options) holdVolume(ctx context.Context) (held context.Context, release 
 // beat writes the heartbeat until ctx ends, or returns the error that another database
 // has taken the volume.
 func (o Options) beat(ctx context.Context) error {
-	for n := 1; course.Wait(ctx, o.heartbeat()) == nil; n++ {
+	for n := 1; runloop.Wait(ctx, o.heartbeat()) == nil; n++ {
 		if owner, _ := o.readHeartbeat(); owner != "" && owner != o.Owner {
 			return o.inUse(owner)
 		}
@@ -111,7 +111,7 @@ func (o Options) takeVolume(ctx context.Context) error {
 // awaitDeath returns nil if the heartbeat does not change, and an error if it does.
 func (o Options) awaitDeath(ctx context.Context, first string) error {
 	for range heartbeatsMissed {
-		if err := course.Wait(ctx, o.heartbeat()); err != nil {
+		if err := runloop.Wait(ctx, o.heartbeat()); err != nil {
 			return err
 		}
 		if now, text := o.readHeartbeat(); now != "" && text != first {

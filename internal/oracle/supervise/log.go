@@ -12,8 +12,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
@@ -244,7 +244,7 @@ func (s *supervisor) followAlertLogs(ctx context.Context, logs *alertLogs) {
 		s.heard.Store(s.o.Now().UnixNano())
 		s.alert(s.redact.clean(line))
 	}
-	for course.Wait(ctx, pollInterval) == nil {
+	for runloop.Wait(ctx, pollInterval) == nil {
 		logs.look(each)
 	}
 	logs.look(each)

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 )
 
 const (
@@ -70,7 +70,7 @@ func (o Options) probeExport(ctx context.Context) (probes []runfile.ServerProbe,
 	}
 	for attempt := 1; ; attempt++ {
 		probes, err = o.probeOnce(ctx)
-		if err == nil || attempt == probeAttempts || course.Wait(ctx, o.HealthInterval) != nil {
+		if err == nil || attempt == probeAttempts || runloop.Wait(ctx, o.HealthInterval) != nil {
 			return probes, "", err
 		}
 	}

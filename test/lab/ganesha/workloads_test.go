@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 	"github.com/nfsbench/nfsbench/internal/stats"
 	"github.com/nfsbench/nfsbench/test/kit/measure"
 	"github.com/nfsbench/nfsbench/test/lab/ganesha"
@@ -56,7 +56,7 @@ func loadOver(t *testing.T, e runfile.Engine, w bench.Workload, s runfile.Schedu
 		c(&plan)
 	}
 	r, err := loadgen.New(loadgen.Options{
-		Plan: plan, Now: time.Now, Usage: course.ProcessUsage, Sink: nothing{},
+		Plan: plan, Now: time.Now, Usage: runloop.ProcessUsage, Sink: nothing{},
 		Open: func(ctx context.Context) (target.Target, error) {
 			return loadgen.OpenTarget(ctx, plan.Engine, time.Now, slog.New(slog.DiscardHandler))
 		},

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/course"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 )
 
 // Faults are the faults that a test requests.
@@ -88,7 +88,7 @@ func (i *Instance) waitBeside(ctx context.Context, took time.Duration) error {
 	}
 	for _, w := range i.cfg.Faults.Waits {
 		began := i.now()
-		if err := course.Wait(ctx, took*time.Duration(w.Percent)/time.Duration(100-sum)); err != nil {
+		if err := runloop.Wait(ctx, took*time.Duration(w.Percent)/time.Duration(100-sum)); err != nil {
 			return err
 		}
 		i.stats.waited(w.Event, i.now().Sub(began))
@@ -241,7 +241,7 @@ func (i *Instance) compute(ctx context.Context, blocks int64) error {
 		until := i.processors.free.Sub(now)
 		i.processors.free = i.processors.free.Add(time.Duration(float64(need) / cores))
 		i.processors.mu.Unlock()
-		if err := course.Wait(ctx, until); err != nil {
+		if err := runloop.Wait(ctx, until); err != nil {
 			return err
 		}
 	}

@@ -34,8 +34,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/content"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 )
 
 // errFull is a device that is full.
@@ -159,7 +159,7 @@ func (i *Instance) create(ctx context.Context) error {
 	}
 	for n, d := range i.cat.Files {
 		i.alert.linef("Creating and starting Oracle instance: %d%% complete", n*100/len(i.cat.Files))
-		if err := course.Wait(ctx, i.cfg.Creation/time.Duration(len(i.cat.Files))); err != nil {
+		if err := runloop.Wait(ctx, i.cfg.Creation/time.Duration(len(i.cat.Files))); err != nil {
 			return err
 		}
 		f, err := vol.create(ctx, d.Name)

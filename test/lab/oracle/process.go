@@ -18,9 +18,9 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/content"
 	"github.com/nfsbench/nfsbench/internal/nfs"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 )
 
 // process is one Oracle process: a session's server process or a background
@@ -141,7 +141,7 @@ func (p *process) readDisk(ctx context.Context, f blockFile, buf []byte, block i
 	if n := len(p.i.cfg.Faults.Instances); n > 1 && p.instance == n-1 {
 		wait += p.i.cfg.Faults.SlowInstance
 	}
-	return course.Wait(ctx, wait)
+	return runloop.Wait(ctx, wait)
 }
 
 // readBatch reads single blocks at once and waits once for all of them.

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 	"github.com/nfsbench/nfsbench/test/kit/measure"
 )
 
@@ -94,7 +94,7 @@ func soak(t *testing.T, s served, ops int64) (*runfile.Load, []size) {
 	sink.left.Store(ops)
 	sink.looks.Store(leastLooks)
 	runner, err := loadgen.New(loadgen.Options{
-		Plan: plan(s), Now: time.Now, Sink: sink, Usage: course.ProcessUsage,
+		Plan: plan(s), Now: time.Now, Sink: sink, Usage: runloop.ProcessUsage,
 		Open: func(ctx context.Context) (target.Target, error) {
 			return loadgen.OpenTarget(ctx, plan(s).Engine, time.Now, nil)
 		},

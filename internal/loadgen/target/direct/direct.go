@@ -29,13 +29,13 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/nfs/layout"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	v4 "github.com/nfsbench/nfsbench/internal/nfs/v4"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/runloop"
 )
 
 const (
@@ -124,7 +124,7 @@ func dial(ctx context.Context, cfg nfs.Config) (*nfs.Client, error) {
 		if err == nil || !errors.Is(err, syscall.ECONNREFUSED) || cfg.Now().After(last) {
 			return c, err
 		}
-		if course.Wait(ctx, startingRetry) != nil {
+		if runloop.Wait(ctx, startingRetry) != nil {
 			return nil, err
 		}
 	}

@@ -1,4 +1,4 @@
-package course
+package runloop
 
 import (
 	"bytes"

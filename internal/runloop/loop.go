@@ -1,4 +1,4 @@
-// Package course runs the course of every run, whatever makes its load: spans in order, rounds and their levels, events
+// Package runloop makes the steps of every run, whatever makes its load: spans in order, rounds and their levels, events
 // every second, partial results, and failures. An Engine makes the load: the native load on NFS (internal/loadgen) or
 // the load in a database (internal/oracle/run).
 //
@@ -9,7 +9,7 @@
 //
 // A Sink receives an event every second, and the Load every few seconds, so that the measurements survive the process.
 // There is always a Load: after an early end it contains the reason.
-package course
+package runloop
 
 import (
 	"cmp"
@@ -48,7 +48,7 @@ var (
 // Engine makes the load of one run. Run calls its methods in this order, from its own goroutine. After a method fails,
 // Run calls Failure, Clean and Close.
 type Engine interface {
-	// Prepare connects to the storage or the database and writes missing data. It sets the Script of the Course.
+	// Prepare connects to the storage or the database and writes missing data. It sets the Script of the Loop.
 	Prepare(ctx context.Context) error
 	// Measure runs one level of load. Its measurements are in the Load afterwards, even if it fails.
 	Measure(ctx context.Context, repetition int32, l Level) (Outcome, error)
@@ -77,8 +77,8 @@ type Options struct {
 	Leftovers    string
 }
 
-// Course is a run in progress. One goroutine calls its methods and those of the Sink.
-type Course struct {
+// Loop is a run in progress. One goroutine calls its methods and those of the Sink.
+type Loop struct {
 	// Load is the result so far.
 	Load runfile.Load
 	// Script is nil while the length of the run is unknown.
@@ -112,17 +112,17 @@ type filling struct {
 	total, done int64 // bytes
 }
 
-// New returns the Course of a run that begins now.
-func New(o Options) *Course {
+// New returns the Loop of a run that begins now.
+func New(o Options) *Loop {
 	at := o.Now()
-	return &Course{
+	return &Loop{
 		Load: runfile.Load{Partial: true, LoopMode: "closed", SampleSeconds: 1}, opt: o, started: at, lastSave: at,
 	}
 }
 
 // Run makes the run. The Load describes a failure of the run. Run returns the error of the Sink if the Sink could not
 // store the measurements.
-func (c *Course) Run(ctx context.Context, e Engine) error {
+func (c *Loop) Run(ctx context.Context, e Engine) error {
 	if s := c.opt.Plan.Schedule.TimeoutSeconds; s > 0 {
 		limited, cancel := context.WithTimeoutCause(ctx, time.Duration(s)*time.Second, ErrTimeout)
 		defer cancel()
@@ -147,7 +147,7 @@ func (c *Course) Run(ctx context.Context, e Engine) error {
 }
 
 // walk runs the spans in order. Files and connections stay open over all rounds.
-func (c *Course) walk(ctx context.Context, e Engine) error {
+func (c *Loop) walk(ctx context.Context, e Engine) error {
 	if err := e.Prepare(ctx); err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (c *Course) walk(ctx context.Context, e Engine) error {
 
 // rounds runs the script. The index of a repetition counts over all levels of all rounds; the spans around a round have
 // the index of its first or last level.
-func (c *Course) rounds(ctx context.Context, e Engine) error {
+func (c *Loop) rounds(ctx context.Context, e Engine) error {
 	s, schedule, index := c.Script, c.opt.Plan.Schedule, int32(0)
 	for round := range s.Rounds {
 		if round > 0 {
@@ -193,7 +193,7 @@ func (c *Course) rounds(ctx context.Context, e Engine) error {
 }
 
 // levels runs the levels of one round.
-func (c *Course) levels(ctx context.Context, e Engine, round int, index *int32) error {
+func (c *Loop) levels(ctx context.Context, e Engine, round int, index *int32) error {
 	s, pause := c.Script, int32(0) // no pause before the first level
 	for last := (*Outcome)(nil); ; {
 		l, more, err := c.next(ctx, *index, round, last)
@@ -220,7 +220,7 @@ func (c *Course) levels(ctx context.Context, e Engine, round int, index *int32) 
 }
 
 // next returns the next level of the round. The storage is idle while others decide on the level.
-func (c *Course) next(ctx context.Context, index int32, round int, last *Outcome) (l Level, more bool, err error) {
+func (c *Loop) next(ctx context.Context, index int32, round int, last *Outcome) (l Level, more bool, err error) {
 	if !c.Script.Waits {
 		return c.Script.Next(ctx, round, last)
 	}
@@ -237,7 +237,7 @@ func (c *Course) next(ctx context.Context, index int32, round int, last *Outcome
 }
 
 // idle waits without load.
-func (c *Course) idle(ctx context.Context, span string, index, seconds int32) error {
+func (c *Loop) idle(ctx context.Context, span string, index, seconds int32) error {
 	if seconds == 0 {
 		return nil
 	}
@@ -249,10 +249,10 @@ func (c *Course) idle(ctx context.Context, span string, index, seconds int32) er
 }
 
 // Span returns the kind of the current span.
-func (c *Course) Span() string { return c.span }
+func (c *Loop) Span() string { return c.span }
 
 // Enter ends the current span and begins the next one at the same time: at, or now if at is zero.
-func (c *Course) Enter(kind string, index int32, at time.Time) {
+func (c *Loop) Enter(kind string, index int32, at time.Time) {
 	if at.IsZero() {
 		at = c.opt.Now()
 	}
@@ -263,14 +263,14 @@ func (c *Course) Enter(kind string, index int32, at time.Time) {
 }
 
 // CloseSpan ends the current span.
-func (c *Course) CloseSpan(at time.Time) {
+func (c *Loop) CloseSpan(at time.Time) {
 	if n := len(c.Load.Spans); n > 0 && c.Load.Spans[n-1].End.IsZero() {
 		c.Load.Spans[n-1].End = at
 	}
 }
 
 // Sample adds the results of a second to the Load; the next events report them.
-func (c *Course) Sample(s runfile.LoadSample) {
+func (c *Loop) Sample(s runfile.LoadSample) {
 	c.Load.Samples = append(c.Load.Samples, s)
 	c.rate = rate{}
 	for _, o := range []*runfile.SampleOps{s.Read, s.Write} {
@@ -282,12 +282,12 @@ func (c *Course) Sample(s runfile.LoadSample) {
 }
 
 // Do runs one step in another goroutine and reports its progress every second.
-func (c *Course) Do(ctx context.Context, step func(context.Context) error) error {
+func (c *Loop) Do(ctx context.Context, step func(context.Context) error) error {
 	return c.During(ctx, func() {}, step)
 }
 
 // During is like Do, but calls tick every second before it reports.
-func (c *Course) During(ctx context.Context, tick func(), step func(context.Context) error) error {
+func (c *Loop) During(ctx context.Context, tick func(), step func(context.Context) error) error {
 	done := make(chan error, 1)
 	go func() { done <- step(ctx) }()
 	ticker := time.NewTicker(time.Second)
@@ -316,7 +316,7 @@ func (c *Course) During(ctx context.Context, tick func(), step func(context.Cont
 }
 
 // Fill runs the step that writes the given number of bytes. The step reports them to wrote, from any goroutine.
-func (c *Course) Fill(
+func (c *Loop) Fill(
 	ctx context.Context, total int64, step func(_ context.Context, wrote func(bytes int64)) error,
 ) error {
 	var written atomic.Int64
@@ -352,10 +352,10 @@ func Wait(ctx context.Context, d time.Duration) error {
 
 // Tell sends an event of the current time to the sink. The percentage never decreases, and is 100 only when the run is
 // done.
-func (c *Course) Tell(message string) { c.TellAt(c.opt.Now(), message) }
+func (c *Loop) Tell(message string) { c.TellAt(c.opt.Now(), message) }
 
 // TellAt sends an event of another time.
-func (c *Course) TellAt(now time.Time, message string) {
+func (c *Loop) TellAt(now time.Time, message string) {
 	e := runfile.Event{
 		Time: now, Span: c.span, Repetition: c.index,
 		BytesPerSecond: c.rate.bytes, OpsPerSecond: c.rate.ops, Message: cmp.Or(message, c.note),
@@ -378,7 +378,7 @@ func (c *Course) TellAt(now time.Time, message string) {
 
 // left returns the remaining time of the run, if it can be known. The script gives the time of its spans, or a bound if
 // levels depend on earlier results; the time for filling is known once some of it is done.
-func (c *Course) left(now time.Time) (left time.Duration, known bool) {
+func (c *Loop) left(now time.Time) (left time.Duration, known bool) {
 	if c.Script == nil {
 		return 0, false
 	}
@@ -395,19 +395,19 @@ func (c *Course) left(now time.Time) (left time.Duration, known bool) {
 }
 
 // SaveDue reports whether it is time to save.
-func (c *Course) SaveDue(now time.Time) bool { return now.Sub(c.lastSave) >= partialEvery }
+func (c *Loop) SaveDue(now time.Time) bool { return now.Sub(c.lastSave) >= partialEvery }
 
 // Save passes the current state to the sink. Only the last error counts: a later success stores everything.
-func (c *Course) Save() { c.SaveAt(c.opt.Now()) }
+func (c *Loop) Save() { c.SaveAt(c.opt.Now()) }
 
 // SaveAt saves, and counts the time to the next save from now.
-func (c *Course) SaveAt(now time.Time) {
+func (c *Loop) SaveAt(now time.Time) {
 	c.lastSave = now
 	c.saveErr = c.opt.Sink.Load(&c.Load)
 }
 
 // done ends the last span, reports that the run is done, and saves. It returns the error of the sink.
-func (c *Course) done() error {
+func (c *Loop) done() error {
 	c.Enter(runfile.SpanDone, 0, time.Time{})
 	c.CloseSpan(c.opt.Now())
 	c.Save()

@@ -1,4 +1,4 @@
-package course
+package runloop
 
 import (
 	"context"
@@ -27,12 +27,12 @@ func (m *memory) Load(*runfile.Load) error {
 }
 
 // oneLevel is a script of a single window of so long, which has begun.
-func (c *Course) oneLevel(began time.Time, each time.Duration) {
+func (c *Loop) oneLevel(began time.Time, each time.Duration) {
 	c.Script = &Script{Rounds: 1, Most: 1, Each: each, levels: []int{1}, begun: 1}
 	c.stretch = stretch{began, each}
 }
 
-func newCourse(sink Sink) *Course {
+func newLoop(sink Sink) *Loop {
 	return New(Options{Plan: &runfile.Plan{}, Now: time.Now, Sink: sink, Patience: 10 * time.Second})
 }
 
@@ -40,7 +40,7 @@ func TestSpansFollowEachOtherWithoutGaps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &memory{}
 		start := time.Now()
-		c := newCourse(sink)
+		c := newLoop(sink)
 		c.oneLevel(start, 20*time.Second)
 		wait := func(d time.Duration) {
 			if err := c.Do(t.Context(), func(ctx context.Context) error { return Wait(ctx, d) }); err != nil {
@@ -94,7 +94,7 @@ func checkEvents(t *testing.T, events []runfile.Event) {
 
 func TestTimeLeftIsAbsentWhileItCannotBeKnown(t *testing.T) {
 	sink := &memory{}
-	newCourse(sink).Enter(runfile.SpanConnect, 0, time.Time{})
+	newLoop(sink).Enter(runfile.SpanConnect, 0, time.Time{})
 	if e := sink.events[0]; e.ETASeconds != nil || e.Percent != 0 {
 		t.Errorf("%+v", e)
 	}
@@ -120,7 +120,7 @@ func TestTheEstimate(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c := newCourse(&memory{})
+			c := newLoop(&memory{})
 			c.Script = &Script{Rounds: 1, Most: 1, Each: tc.planned}
 			c.filling = tc.filling
 			left, known := c.left(start.Add(10 * time.Second))
@@ -138,7 +138,7 @@ func TestAStepThatDoesNotReturnIsGivenUp(t *testing.T) {
 		cancel(why)
 		release := make(chan struct{})
 		before := time.Now()
-		err := newCourse(&memory{}).Do(ctx, func(context.Context) error {
+		err := newLoop(&memory{}).Do(ctx, func(context.Context) error {
 			<-release
 			return nil
 		})
@@ -172,7 +172,7 @@ func TestThePercentageNeverGoesBack(t *testing.T) {
 
 func TestTheLastSaveCounts(t *testing.T) {
 	sink := &memory{err: errors.New("disk full")}
-	c := newCourse(sink)
+	c := newLoop(sink)
 	c.Save()
 	if err := c.done(); !errors.Is(err, sink.err) {
 		t.Errorf("%v", err)
@@ -216,7 +216,7 @@ func TestFailuresHaveTheCodeThatFits(t *testing.T) {
 
 // engine notes what it is asked for. A level takes ten seconds.
 type engine struct {
-	c     *Course
+	c     *Loop
 	calls []string
 	fail  string // the call that fails
 	stuck error
