@@ -170,10 +170,6 @@ func ownerOnly(in any) (any, error) {
 	return m, nil
 }
 
-// maxCachedBytes bounds the cached copy of an object that the operator makes, other than a ConfigMap: twice the size of
-// the largest spec, because a Job and its pods repeat the spec.
-const maxCachedBytes = 2 * pass.MaxSpecBytes
-
 // boundedObject drops the managed fields. Of an object that is too large it keeps only the fields that identify the
 // object. The operator makes no object that large, and therefore does not use it.
 func boundedObject(in any) (any, error) {
@@ -183,9 +179,9 @@ func boundedObject(in any) (any, error) {
 		return in, nil
 	}
 	obj.SetManagedFields(nil)
-	if sized.Size() <= maxCachedBytes {
+	if sized.Size() <= pass.MaxCachedBytes {
 		// An empty element of a list is two bytes in Size, and fifty in memory.
-		if n, err := pass.SpecBytes(in); err == nil && n <= maxCachedBytes {
+		if n, err := pass.SpecBytes(in); err == nil && n <= pass.MaxCachedBytes {
 			return in, nil
 		}
 	}

@@ -166,7 +166,7 @@ func TestTheCacheKeepsLittleOfAnObjectThatIsTooLarge(t *testing.T) {
 			Spec: corev1.PodSpec{NodeName: "node"},
 		}
 	}
-	whole, large := pod(maxCachedBytes/2), pod(maxCachedBytes)
+	whole, large := pod(pass.MaxCachedBytes/2), pod(pass.MaxCachedBytes)
 	wantWhole, wantLarge := whole.DeepCopy(), large.DeepCopy()
 	wantWhole.ManagedFields = nil
 	wantLarge.ManagedFields, wantLarge.Finalizers, wantLarge.Annotations, wantLarge.Spec = nil, nil, nil, corev1.PodSpec{}

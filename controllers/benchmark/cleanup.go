@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/owned"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
@@ -66,12 +67,12 @@ func (r *Reconciler) releaseTarget(ctx context.Context, s *scope, after time.Dur
 	switch c := meta.FindStatusCondition(s.b.Status.Conditions, v1alpha1.ConditionSucceeded); c.Reason {
 	case v1alpha1.ReasonHoldEnded, v1alpha1.ReasonPlanChanged:
 		job := &batchv1.Job{ObjectMeta: s.meta(s.names.Load)}
-		if _, err := r.deleteOurs(ctx, s.b, job); err != nil {
+		if _, err := r.DeleteOurs(ctx, s.b, job); err != nil {
 			return next{}, err
 		}
 	}
 	if databaseOf(s.b) != nil {
-		pods, err := r.podsOf(ctx, s.b, manifest.ComponentLoad)
+		pods, err := r.Pods(ctx, s.b, manifest.ComponentLoad)
 		if err != nil {
 			return next{}, err
 		}
@@ -79,23 +80,23 @@ func (r *Reconciler) releaseTarget(ctx context.Context, s *scope, after time.Dur
 			return waitFor(soon), nil
 		}
 	}
-	return waitFor(after), r.releaseLeases(ctx, s.b)
+	return waitFor(after), r.queue.Release(ctx, s.b)
 }
 
 // stopLoad removes the load Job and waits for its pods: files cannot be
 // removed under a loader that still writes them.
 func (r *Reconciler) stopLoad(ctx context.Context, s *scope) (next, error) {
 	job := &batchv1.Job{ObjectMeta: s.meta(s.names.Load)}
-	found, err := find(ctx, r.Reader, job)
+	found, err := owned.Find(ctx, r.Reader, job)
 	if err != nil {
 		return next{}, err
 	}
-	if found && (isOurs(s.b, job) || isOrphan(s.b, job)) {
-		if err := r.delete(ctx, job); err != nil {
+	if found && (owned.IsOurs(s.b, job) || owned.IsOrphan(s.b, job)) {
+		if err := r.Delete(ctx, job); err != nil {
 			return next{}, err
 		}
 	}
-	pods, err := r.podsOf(ctx, s.b, manifest.ComponentLoad)
+	pods, err := r.Pods(ctx, s.b, manifest.ComponentLoad)
 	if err != nil {
 		return next{}, err
 	}
@@ -133,7 +134,7 @@ func (s *scope) stopping(pods []corev1.Pod) string {
 // with --cascade=orphan.
 func (r *Reconciler) deletePods(ctx context.Context, pods []corev1.Pod) error {
 	for i := range pods {
-		if err := r.delete(ctx, &pods[i]); err != nil {
+		if err := r.Delete(ctx, &pods[i]); err != nil {
 			return err
 		}
 	}
@@ -157,7 +158,7 @@ func (r *Reconciler) cleanFiles(ctx context.Context, s *scope) (next, error) {
 		return next{}, err
 	}
 	job := manifest.CleanJob(s.b, claimOf(s.b), r.Images)
-	err = r.ensure(ctx, s.b, job)
+	err = r.Ensure(ctx, s.b, job)
 	if errors.As(err, &bad) {
 		return s.reportLeftover(s.filesLeft() + ": " + err.Error())
 	}
@@ -245,7 +246,7 @@ func filesRemoved(s *scope) bool {
 func (r *Reconciler) remove(ctx context.Context, s *scope) (next, error) {
 	var left []string
 	for _, obj := range s.children() {
-		gone, err := r.deleteOurs(ctx, s.b, obj)
+		gone, err := r.DeleteOurs(ctx, s.b, obj)
 		if pv, is := obj.(*corev1.PersistentVolume); is && err == nil && !gone {
 			err = r.deleteClaimOf(ctx, s.b, pv)
 		}
@@ -253,7 +254,7 @@ func (r *Reconciler) remove(ctx context.Context, s *scope) (next, error) {
 			return next{}, err
 		}
 		if !gone {
-			left = append(left, kindOf(obj)+" "+obj.GetName())
+			left = append(left, owned.KindOf(obj)+" "+obj.GetName())
 		}
 	}
 	if len(left) > 0 {
@@ -267,7 +268,7 @@ func (r *Reconciler) remove(ctx context.Context, s *scope) (next, error) {
 // the clean-up Job, which record the files and which release deletes last.
 func (s *scope) children() []client.Object {
 	var out []client.Object
-	if hasSurvey(s.b) {
+	if plan.HasSurvey(s.b) {
 		out = append(out,
 			&batchv1.Job{ObjectMeta: s.meta(s.names.Survey)},
 			&corev1.ConfigMap{ObjectMeta: s.meta(s.names.Survey)})
@@ -281,7 +282,7 @@ func (s *scope) children() []client.Object {
 	if s.b.Spec.Storage.StorageClass != nil {
 		out = append(out, &corev1.PersistentVolumeClaim{ObjectMeta: s.meta(s.names.Claim)})
 	}
-	if plan.NeedsVolume(s.b) && !isForeign(s.b) {
+	if plan.NeedsVolume(s.b) && !plan.IsForeign(s.b) {
 		out = append(out,
 			&corev1.PersistentVolumeClaim{ObjectMeta: s.meta(s.names.Claim)},
 			&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: s.names.Volume}})
@@ -306,28 +307,6 @@ func (s *scope) children() []client.Object {
 	)
 }
 
-// deleteOurs deletes obj if it exists and is ours, and reports whether it is gone. The operator cannot have created an
-// object that it may not read.
-func (r *Reconciler) deleteOurs(ctx context.Context, b *v1alpha1.NFSBenchmark, obj client.Object) (bool, error) {
-	// Read past the cache: an object that the cache has not seen yet would stay forever.
-	err := r.Reader.Get(ctx, client.ObjectKeyFromObject(obj), obj)
-	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || meta.IsNoMatchError(err) {
-		return true, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("read %s %q: %w", kindOf(obj), obj.GetName(), err)
-	}
-	if !isOurs(b, obj) && !isOrphan(b, obj) {
-		return true, nil
-	}
-	if err := r.delete(ctx, obj); err != nil {
-		return false, err
-	}
-	// Most kinds are deleted at once: do not make the next pass wait for them.
-	found, err := find(ctx, r.Reader, obj)
-	return err == nil && !found, err
-}
-
 // deleteClaimOf deletes the claim that keeps a volume of ours from being deleted, whoever owns the claim: the claim's
 // pods would mount the export.
 func (r *Reconciler) deleteClaimOf(ctx context.Context, b *v1alpha1.NFSBenchmark, pv *corev1.PersistentVolume) error {
@@ -345,8 +324,8 @@ func (r *Reconciler) deleteClaimOf(ctx context.Context, b *v1alpha1.NFSBenchmark
 
 // isGone reports whether obj does not exist or is not ours. It deletes nothing.
 func (r *Reconciler) isGone(ctx context.Context, b *v1alpha1.NFSBenchmark, obj client.Object) (bool, error) {
-	found, err := find(ctx, r.Reader, obj)
-	return err == nil && (!found || !isOurs(b, obj)), err
+	found, err := owned.Find(ctx, r.Reader, obj)
+	return err == nil && (!found || !owned.IsOurs(b, obj)), err
 }
 
 // removeResult deletes the result of a deleted benchmark. The garbage collector would delete the result too, but later:
@@ -357,7 +336,7 @@ func (r *Reconciler) removeResult(ctx context.Context, s *scope) (next, error) {
 			return n, err
 		}
 	}
-	gone, err := r.deleteOurs(ctx, s.b, &corev1.ConfigMap{ObjectMeta: s.meta(s.names.Result)})
+	gone, err := r.DeleteOurs(ctx, s.b, &corev1.ConfigMap{ObjectMeta: s.meta(s.names.Result)})
 	if err != nil {
 		return next{}, err
 	}
@@ -370,8 +349,8 @@ func (r *Reconciler) removeResult(ctx context.Context, s *scope) (next, error) {
 // keepResult copies the result of a deleted benchmark to a ConfigMap that stays.
 func (r *Reconciler) keepResult(ctx context.Context, s *scope) (next, error) {
 	cm := &corev1.ConfigMap{ObjectMeta: s.meta(s.names.Result)}
-	found, err := find(ctx, r.Reader, cm)
-	if err != nil || !found || !isOurs(s.b, cm) && !isOrphan(s.b, cm) || len(cm.BinaryData) == 0 {
+	found, err := owned.Find(ctx, r.Reader, cm)
+	if err != nil || !found || !owned.IsOurs(s.b, cm) && !owned.IsOrphan(s.b, cm) || len(cm.BinaryData) == 0 {
 		return next{}, err
 	}
 	kept := manifest.KeptResult(s.b, cm)
@@ -391,7 +370,7 @@ func (r *Reconciler) keepResult(ctx context.Context, s *scope) (next, error) {
 func (r *Reconciler) release(ctx context.Context, s *scope) (next, error) {
 	// The clean-up Job is the record of files that it could not remove, so it goes last.
 	clean, left := &batchv1.Job{ObjectMeta: s.meta(s.names.Clean)}, ""
-	found, err := find(ctx, r.Client, clean)
+	found, err := owned.Find(ctx, r.Client, clean)
 	if err != nil {
 		return next{}, err
 	}
@@ -408,11 +387,11 @@ func (r *Reconciler) release(ctx context.Context, s *scope) (next, error) {
 	for _, obj := range []client.Object{
 		&corev1.ConfigMap{ObjectMeta: s.meta(s.names.Plan)}, &batchv1.Job{ObjectMeta: s.meta(s.names.Clean)},
 	} {
-		if _, err := r.deleteOurs(ctx, s.b, obj); err != nil {
+		if _, err := r.DeleteOurs(ctx, s.b, obj); err != nil {
 			return next{}, err
 		}
 	}
-	if err := r.releaseLeases(ctx, s.b); err != nil {
+	if err := r.queue.Release(ctx, s.b); err != nil {
 		return next{}, err
 	}
 	if left != "" && deleted {
@@ -455,7 +434,7 @@ func (r *Reconciler) reconcileDeleted(ctx context.Context, s *scope) (ctrl.Resul
 				r.abandonTrident(ctx, s), err)
 		}
 		s.events = append(s.events, leftBehind(what))
-		if err := r.releaseLeases(ctx, s.b); err != nil {
+		if err := r.queue.Release(ctx, s.b); err != nil {
 			log.FromContext(ctx).Error(err, "Releasing the leases of a benchmark that cannot be cleaned up")
 		}
 	}

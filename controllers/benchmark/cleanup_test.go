@@ -82,7 +82,7 @@ func TestOnlyWhatIsOursIsDeleted(t *testing.T) {
 			}
 			r := reconcilerWith(t, objects...)
 			x := configMap("x", "")
-			gone, err := r.deleteOurs(t.Context(), b, x)
+			gone, err := r.DeleteOurs(t.Context(), b, x)
 			if err != nil || gone != c.gone {
 				t.Errorf("deleteOurs: %t, %v; want %t", gone, err, c.gone)
 			}

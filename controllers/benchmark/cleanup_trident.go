@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/owned"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/trident"
@@ -83,7 +84,7 @@ func (r *Reconciler) tridentLeft(ctx context.Context, s *scope, left leftover) (
 		}
 		return s.wait(v1alpha1.ReasonCleaningUp, "waiting for "+left.what, soon)
 	}
-	if err := r.releaseLeases(ctx, s.b); err != nil {
+	if err := r.queue.Release(ctx, s.b); err != nil {
 		return next{}, err
 	}
 	s.cleanup = &fact{Reason: v1alpha1.ReasonLeftBehind, Message: "still there: " + left.what}
@@ -94,17 +95,17 @@ func (r *Reconciler) tridentLeft(ctx context.Context, s *scope, left leftover) (
 func (r *Reconciler) removeTridentClaim(
 	ctx context.Context, s *scope, claim *corev1.PersistentVolumeClaim,
 ) (*leftover, error) {
-	if found, err := find(ctx, r.Reader, claim); err != nil || !found {
+	if found, err := owned.Find(ctx, r.Reader, claim); err != nil || !found {
 		return nil, err
 	}
-	if v := cmp.Or(claim.Spec.VolumeName, trident.VolumeName(claim.UID)); v != volumeOf(s.b) && isOurs(s.b, claim) {
+	if v := cmp.Or(claim.Spec.VolumeName, trident.VolumeName(claim.UID)); v != volumeOf(s.b) && owned.IsOurs(s.b, claim) {
 		if s.b.Status.Resolved == nil {
 			s.b.Status.Resolved = &v1alpha1.ResolvedStatus{}
 		}
 		s.b.Status.Resolved.VolumeName = v
 		return &leftover{what: "volume " + v + " to be noted", since: s.now}, nil
 	}
-	gone, err := r.deleteOurs(ctx, s.b, claim)
+	gone, err := r.DeleteOurs(ctx, s.b, claim)
 	if err != nil || gone {
 		return nil, err
 	}
@@ -227,7 +228,7 @@ func endedAt(b *v1alpha1.NFSBenchmark) time.Time {
 // removeTridentObject deletes the class or the backend configuration. Trident keeps the configuration as long as the
 // backend has a volume.
 func (r *Reconciler) removeTridentObject(ctx context.Context, s *scope, obj client.Object) (*leftover, error) {
-	gone, err := r.deleteOurs(ctx, s.b, obj)
+	gone, err := r.DeleteOurs(ctx, s.b, obj)
 	if err != nil || gone {
 		return nil, err
 	}
@@ -237,7 +238,7 @@ func (r *Reconciler) removeTridentObject(ctx context.Context, s *scope, obj clie
 		look, where = fmt.Sprintf("kubectl -n %s describe tbc %s", ns, where), ns+"/"+where
 	}
 	return &leftover{
-		what:  fmt.Sprintf("%s %s%s: see %s", kindOf(obj), where, tridentSays(obj), look),
+		what:  fmt.Sprintf("%s %s%s: see %s", owned.KindOf(obj), where, tridentSays(obj), look),
 		since: deletedAt(obj, s.now),
 	}, nil
 }
@@ -342,7 +343,7 @@ func (r *Reconciler) abandonTrident(ctx context.Context, s *scope) string {
 	}
 	var left []string
 	try := func(obj client.Object, leave bool) (gone bool) {
-		act := r.deleteOurs
+		act := r.DeleteOurs
 		if leave {
 			act = r.isGone
 		}
@@ -351,7 +352,7 @@ func (r *Reconciler) abandonTrident(ctx context.Context, s *scope) string {
 			log.FromContext(ctx).Error(err, "Deleting what is abandoned")
 		}
 		if !gone {
-			left = append(left, kindOf(obj)+" "+strings.TrimPrefix(obj.GetNamespace()+"/"+obj.GetName(), "/"))
+			left = append(left, owned.KindOf(obj)+" "+strings.TrimPrefix(obj.GetNamespace()+"/"+obj.GetName(), "/"))
 		}
 		return gone
 	}

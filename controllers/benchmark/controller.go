@@ -12,7 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/owned"
 	"github.com/nfsbench/nfsbench/controllers/pass"
+	"github.com/nfsbench/nfsbench/controllers/queue"
 	"github.com/nfsbench/nfsbench/internal/diagnose"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/policy"
@@ -29,7 +31,13 @@ func NewReconciler(o Options) *Reconciler {
 	if o.Policy == nil {
 		o.Policy = func(context.Context) (policy.Policy, error) { return policy.Default(), nil }
 	}
-	r := &Reconciler{Options: o, checker: policy.MustChecker(), began: o.Clock.Now()}
+	r := &Reconciler{
+		Options: o, Objects: owned.New(o.Client, o.Reader, o.Clock.Now()), checker: policy.MustChecker(),
+	}
+	r.queue = queue.New(queue.Options{
+		Client: o.Client, Reader: o.Reader, Namespace: o.LeaseNamespace, Finished: isFinished, Released: isReleased,
+		Wants: wantsTarget, WithUID: r.withUID,
+	})
 	r.underWay = []phase{
 		r.checkSuspend, r.checkPolicy, r.resolve, r.freeClaim, r.enqueue, r.provision, r.survey, r.mountExport, r.configure,
 		r.runLoad, r.collect,
@@ -121,7 +129,7 @@ func (r *Reconciler) finish(
 	}
 	// A pod, an array or a server sent a value that the status does not accept. Fail the run: it could not end otherwise.
 	if s.load != nil && jobEnd(s.load) == nil {
-		if err := r.delete(ctx, s.load); err != nil {
+		if err := r.Delete(ctx, s.load); err != nil {
 			return ctrl.Result{}, err
 		}
 	}

@@ -167,7 +167,7 @@ func (r *Reconciler) explainCrash(ctx context.Context, s *scope, f *runfile.Fail
 	case s.load == nil || !s.load.DeletionTimestamp.IsZero():
 		return s.fail(v1alpha1.ReasonPodLost, jobDeleted(s))
 	}
-	pods, err := r.podsOf(ctx, s.b, manifest.ComponentLoad)
+	pods, err := r.Pods(ctx, s.b, manifest.ComponentLoad)
 	if err != nil {
 		return next{}, err
 	}

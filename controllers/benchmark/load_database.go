@@ -79,7 +79,7 @@ func (s *scope) deadlineMessage() (reason, message string) {
 // explainDatabase reads from the pods why a load lost its database: only Kubernetes knows, for example, that the
 // database took too much memory.
 func (r *Reconciler) explainDatabase(ctx context.Context, s *scope, f *runfile.Failure) (next, error) {
-	pods, err := r.podsOf(ctx, s.b, manifest.ComponentLoad)
+	pods, err := r.Pods(ctx, s.b, manifest.ComponentLoad)
 	if err != nil {
 		return next{}, err
 	}

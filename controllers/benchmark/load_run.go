@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/owned"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/diagnose"
 	"github.com/nfsbench/nfsbench/internal/judge"
@@ -63,7 +64,7 @@ func (r *Reconciler) ensurePublishing(ctx context.Context, s *scope, publisher .
 	account, role, binding := manifest.CollectorAccess(s.b)
 	objects = append(objects, account, role, binding)
 	for _, o := range append(objects, publisher...) {
-		if err := r.ensure(ctx, s.b, o); err != nil {
+		if err := r.Ensure(ctx, s.b, o); err != nil {
 			return err
 		}
 	}
@@ -139,7 +140,7 @@ func (r *Reconciler) writePlan(ctx context.Context, s *scope) (*runfile.Plan, er
 	if err != nil {
 		return nil, err
 	}
-	return &p, r.ensure(ctx, s.b, manifest.PlanConfigMap(s.b, text.String(), oranfstab))
+	return &p, r.Ensure(ctx, s.b, manifest.PlanConfigMap(s.b, text.String(), oranfstab))
 }
 
 // runLoad starts the load Job and follows it until all results are final or
@@ -157,7 +158,7 @@ func (r *Reconciler) runLoad(ctx context.Context, s *scope) (next, error) {
 			return next{}, err
 		}
 	}
-	pods, err := r.podsOf(ctx, s.b, manifest.ComponentLoad)
+	pods, err := r.Pods(ctx, s.b, manifest.ComponentLoad)
 	if err != nil {
 		return next{}, err
 	}
@@ -186,7 +187,7 @@ func (r *Reconciler) ensureLoad(ctx context.Context, s *scope) (next, error) {
 		if n, err := r.freeClaim(ctx, s); err != nil || n.Stop {
 			return n, err
 		}
-		if err := r.ensure(ctx, s.b, job); err != nil {
+		if err := r.Ensure(ctx, s.b, job); err != nil {
 			return next{}, err
 		}
 		s.load = job
@@ -195,7 +196,7 @@ func (r *Reconciler) ensureLoad(ctx context.Context, s *scope) (next, error) {
 	// Every report of progress starts a pass: read the Job from the cache, and from the API server only if the cache lacks
 	// it.
 	switch err := pass.Read(ctx, r.Client, r.Reader, job); {
-	case err == nil && isOurs(s.b, job):
+	case err == nil && owned.IsOurs(s.b, job):
 		s.load = job
 		return next{}, nil
 	case client.IgnoreNotFound(err) != nil:
@@ -203,7 +204,7 @@ func (r *Reconciler) ensureLoad(ctx context.Context, s *scope) (next, error) {
 	case s.b.Spec.Suspend || s.finals() == int(s.plan.Clients):
 		return next{}, nil
 	}
-	pods, err := r.podsOf(ctx, s.b, manifest.ComponentLoad)
+	pods, err := r.Pods(ctx, s.b, manifest.ComponentLoad)
 	if err != nil {
 		return next{}, err
 	}
@@ -314,7 +315,7 @@ func (r *Reconciler) endWithResults(ctx context.Context, s *scope, o outcome) (n
 // cancelLoad stops a run whose user has suspended it.
 func (r *Reconciler) cancelLoad(ctx context.Context, s *scope, pods []corev1.Pod) (next, error) {
 	if s.load != nil {
-		if err := r.delete(ctx, s.load); err != nil {
+		if err := r.Delete(ctx, s.load); err != nil {
 			return next{}, err
 		}
 	}
@@ -459,7 +460,7 @@ func jobDeleted(s *scope) string {
 // explainStop ends a run whose load was stopped unexpectedly, and names the cause. The pods show it as long as they
 // exist.
 func (r *Reconciler) explainStop(ctx context.Context, s *scope) (next, error) {
-	pods, err := r.podsOf(ctx, s.b, manifest.ComponentLoad)
+	pods, err := r.Pods(ctx, s.b, manifest.ComponentLoad)
 	if err != nil {
 		return next{}, err
 	}

@@ -13,7 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/owned"
 	"github.com/nfsbench/nfsbench/controllers/pass"
+	"github.com/nfsbench/nfsbench/controllers/queue"
 	"github.com/nfsbench/nfsbench/internal/diagnose"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/manifest"
@@ -46,11 +48,11 @@ type Options struct {
 // when Trident has been missing, and which objects it has compared. It is safe for concurrent use.
 type Reconciler struct {
 	Options
+	*owned.Objects
+
 	checker     *policy.Checker
 	results     sync.Mutex // held by the pass that has results in memory
-	compared    compared
-	began       time.Time
-	uses        uses
+	queue       *queue.Queue
 	tridentSeen tridentSeen
 	underWay    []phase
 	finished    []phase
@@ -78,7 +80,7 @@ type scope struct {
 	stage   v1alpha1.Phase // how far this pass came
 	waiting *fact          // what the pass waits for, in words
 	target  *plan.Target
-	place   *queuePlace
+	place   *queue.Place
 	// heldSince is when the run got its target; zero = not looked at, or the load has begun.
 	heldSince time.Time
 	gaveBack  bool // the run gave back the target before the load began

@@ -66,15 +66,3 @@ func exportsOf(b *v1alpha1.NFSBenchmark) string {
 		return "the embedded server"
 	}
 }
-
-// isForeign reports whether the volume, and not the benchmark, names the storage.
-func isForeign(b *v1alpha1.NFSBenchmark) bool {
-	st := b.Spec.Storage
-	return st.Claim != nil || st.Trident != nil || st.StorageClass != nil
-}
-
-// hasSurvey reports whether the benchmark declares an array that the operator can query.
-func hasSurvey(b *v1alpha1.NFSBenchmark) bool {
-	a := b.Spec.Storage.Array
-	return a != nil && (a.ONTAP != nil || a.FlashBlade != nil)
-}

@@ -14,6 +14,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/measure"
+	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -190,7 +191,7 @@ func conditions() (underWay, finished []pass.Condition[*scope]) {
 // preflightPassed computes the condition PreflightPassed. Only runs whose array can be queried have it.
 func preflightPassed(s *scope, _ error) pass.State {
 	switch {
-	case !hasSurvey(s.b):
+	case !plan.HasSurvey(s.b):
 		return pass.State{Absent: true}
 	case s.preflight == nil && s.surveying != nil:
 		return pass.Unknown(s.surveying.Reason, s.surveying.Message)

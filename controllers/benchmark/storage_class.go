@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/owned"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/trident"
@@ -49,7 +50,7 @@ func (r *Reconciler) classClaim(ctx context.Context, s *scope) (next, error) {
 		return n, err
 	}
 	// The pod that mounts the claim may never start on a node without an NFS client.
-	_, err = r.deleteOurs(ctx, s.b, &batchv1.Job{ObjectMeta: s.meta(s.names.Mount)})
+	_, err = r.DeleteOurs(ctx, s.b, &batchv1.Job{ObjectMeta: s.meta(s.names.Mount)})
 	return next{}, err
 }
 
@@ -133,7 +134,7 @@ func (r *Reconciler) removeClassVolume(ctx context.Context, s *scope) (next, err
 	}
 	pv := &corev1.PersistentVolume{}
 	pv.Name = s.b.Status.Resolved.VolumeName
-	found, err := find(ctx, r.Reader, pv)
+	found, err := owned.Find(ctx, r.Reader, pv)
 	claim := pv.Spec.ClaimRef
 	if apierrors.IsForbidden(err) || err == nil && !found {
 		return r.removeInterrupted(ctx, s, pv.Name)

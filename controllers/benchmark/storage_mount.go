@@ -23,10 +23,10 @@ import (
 func (r *Reconciler) mountPod(ctx context.Context, s *scope, claim string) (
 	end *corev1.ContainerStateTerminated, trouble string, err error,
 ) {
-	if err := r.ensure(ctx, s.b, manifest.MountJob(s.b, claim, r.Images)); err != nil {
+	if err := r.Ensure(ctx, s.b, manifest.MountJob(s.b, claim, r.Images)); err != nil {
 		return nil, "", err
 	}
-	pods, err := r.podsOf(ctx, s.b, manifest.ComponentMount)
+	pods, err := r.Pods(ctx, s.b, manifest.ComponentMount)
 	if err != nil || len(pods) == 0 {
 		return nil, "", err
 	}

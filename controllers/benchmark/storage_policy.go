@@ -68,7 +68,7 @@ func (r *Reconciler) ensureVolume(ctx context.Context, s *scope, pv *corev1.Pers
 			return err
 		}
 	}
-	return r.ensure(ctx, s.b, pv)
+	return r.Ensure(ctx, s.b, pv)
 }
 
 // ensureClaim creates a claim if the policy allows the benchmark a volume of that class or backend, and size.
@@ -76,7 +76,7 @@ func (r *Reconciler) ensureClaim(ctx context.Context, s *scope, pvc *corev1.Pers
 	if err := refused(r.checker.CheckClaim(s.policy, s.b, pvc)); err != nil {
 		return err
 	}
-	return r.ensure(ctx, s.b, pvc)
+	return r.Ensure(ctx, s.b, pvc)
 }
 
 // mountable returns the survey without the LIFs of an export that the nodes would mount and the policy forbids. The

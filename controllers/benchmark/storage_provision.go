@@ -38,7 +38,7 @@ func (r *Reconciler) provision(ctx context.Context, s *scope) (next, error) {
 	s.storage = &fact{Reason: v1alpha1.ReasonProvisioning}
 	if !r.NoNetworkPolicies {
 		for _, p := range manifest.NetworkPolicies(s.b, r.Images) { // before the first pod
-			if err := r.ensure(ctx, s.b, p); err != nil {
+			if err := r.Ensure(ctx, s.b, p); err != nil {
 				return next{}, err
 			}
 		}
@@ -59,13 +59,13 @@ func (r *Reconciler) provision(ctx context.Context, s *scope) (next, error) {
 // volumeSteps returns the phases that create the volume of a run.
 func (r *Reconciler) volumeSteps(s *scope) []phase {
 	switch st := s.b.Spec.Storage; {
-	case s.b.Status.StartTime != nil && isForeign(s.b):
+	case s.b.Status.StartTime != nil && plan.IsForeign(s.b):
 		return nil // a lost volume shows in the load's own errors
 	case st.Trident != nil:
 		return []phase{r.tridentBackend, r.tridentClass, r.tridentClaim, r.tridentKeys}
 	case st.StorageClass != nil:
 		return []phase{r.classClaim, r.tridentKeys}
-	case st.Claim == nil && s.target.ClaimName == s.names.Claim && !hasSurvey(s.b):
+	case st.Claim == nil && s.target.ClaimName == s.names.Claim && !plan.HasSurvey(s.b):
 		return []phase{r.provisionVolume} // with a survey the array names the address
 	default:
 		return nil
@@ -76,7 +76,7 @@ func (r *Reconciler) volumeSteps(s *scope) []phase {
 func (r *Reconciler) provisionServer(ctx context.Context, s *scope) (next, error) {
 	var addresses []string
 	for _, svc := range manifest.PathServices(s.b) {
-		if err := r.ensure(ctx, s.b, svc); err != nil {
+		if err := r.Ensure(ctx, s.b, svc); err != nil {
 			return next{}, err
 		}
 		if svc.Spec.ClusterIP == "" {
@@ -101,7 +101,7 @@ func (r *Reconciler) provisionServer(ctx context.Context, s *scope) (next, error
 		return next{}, nil
 	}
 	pod := manifest.ServerPod(s.b, r.Images)
-	if err := r.ensure(ctx, s.b, pod); err != nil {
+	if err := r.Ensure(ctx, s.b, pod); err != nil {
 		return next{}, err
 	}
 	if slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
@@ -145,7 +145,7 @@ func (r *Reconciler) bindVolume(
 		}
 		return next{}, err
 	}
-	if err := r.ensure(ctx, s.b, pvc); err != nil {
+	if err := r.Ensure(ctx, s.b, pvc); err != nil {
 		return next{}, err
 	}
 	if pvc.Status.Phase != corev1.ClaimBound && s.b.Status.StartTime == nil {
@@ -193,7 +193,7 @@ func (r *Reconciler) tridentBackend(ctx context.Context, s *scope) (next, error)
 	backend, _ := s.policy.Backend(name) // checkPolicy has checked that it exists
 	config := manifest.TridentBackendConfig(s.b, r.TridentNamespace, backend.BackendSpec)
 	where := config.GetNamespace() + "/" + config.GetName()
-	if err := r.ensure(ctx, s.b, config); err != nil {
+	if err := r.Ensure(ctx, s.b, config); err != nil {
 		return next{}, tridentError(err, config.GetNamespace())
 	}
 	c, err := trident.ReadBackendConfig(config)
@@ -330,11 +330,11 @@ func (r *Reconciler) awaitTrident(
 // outcome is not known or if the probe cannot run.
 func (r *Reconciler) probeLIF(ctx context.Context, s *scope) (string, error) {
 	backend, _ := s.policy.Backend(s.b.Spec.Storage.Trident.BackendName)
-	err := r.ensure(ctx, s.b, manifest.ProbeJob(s.b, backend.ManagementLIF, r.Images))
+	err := r.Ensure(ctx, s.b, manifest.ProbeJob(s.b, backend.ManagementLIF, r.Images))
 	if bad := (*pass.Invalid)(nil); err != nil && !errors.As(err, &bad) { // a refusal leaves the outcome unknown
 		return "", err
 	}
-	pods, err := r.podsOf(ctx, s.b, manifest.ComponentProbe)
+	pods, err := r.Pods(ctx, s.b, manifest.ComponentProbe)
 	if err != nil || len(pods) == 0 {
 		return "", err
 	}
@@ -390,7 +390,7 @@ func bounded(created, end time.Time) time.Time {
 func (r *Reconciler) tridentClass(ctx context.Context, s *scope) (next, error) {
 	if name := s.b.Spec.Storage.Trident.BackendName; name != "" {
 		backend, _ := s.policy.Backend(name)
-		err := r.ensure(ctx, s.b, manifest.TridentClass(s.b, backend.BackendSpec))
+		err := r.Ensure(ctx, s.b, manifest.TridentClass(s.b, backend.BackendSpec))
 		if apierrors.IsForbidden(err) {
 			return next{}, invalid(v1alpha1.ReasonForbidden, "a Trident backend needs a StorageClass, which the operator may "+
 				"not create: install it with cluster scope and trident.enabled, or give a claim in spec.storage.claim: %w", err)
@@ -575,9 +575,9 @@ func (r *Reconciler) suspendedBackends(ctx context.Context, s *scope) (string, e
 // same time.
 func (r *Reconciler) tridentKeys(ctx context.Context, s *scope) (next, error) {
 	stage, place, before := s.stage, s.place, s.target.Keys
-	keys := append(slices.Clone(before), svmKeys(s.target.Backend)...)
+	keys := append(slices.Clone(before), plan.SVMKeys(s.target.Backend)...)
 	keys = append(keys, plan.ServerKeys(s.target.Addresses)...)
-	s.target.Keys = distinct(keys)
+	s.target.Keys = plan.DistinctKeys(keys)
 	n, err := r.takeTarget(ctx, s, before)
 	if err != nil || n.Stop {
 		return n, err

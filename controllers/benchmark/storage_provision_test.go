@@ -124,7 +124,7 @@ func TestTheExportOfTheRedoLogsIsMountedAndRemovedAsThatOfTheData(t *testing.T) 
 		for _, o := range s.children() {
 			switch o.(type) {
 			case *corev1.PersistentVolumeClaim, *corev1.PersistentVolume:
-				if gone, err := r.deleteOurs(t.Context(), b, o); err != nil || !gone {
+				if gone, err := r.DeleteOurs(t.Context(), b, o); err != nil || !gone {
 					t.Errorf("%q: remove %s: %t, %v", path, o.GetName(), gone, err)
 				}
 			}

@@ -5,24 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/manifest"
-	"github.com/nfsbench/nfsbench/internal/plan"
-	"github.com/nfsbench/nfsbench/internal/trident"
 )
 
 // queueCheck bounds how long a freed target can go unnoticed if the watch on Leases misses it, and how long a place in
@@ -41,28 +31,12 @@ func (r *Reconciler) enqueue(ctx context.Context, s *scope) (next, error) {
 
 // takeTarget takes the Leases of all keys of the target or waits. While it waits the run keeps only the Leases of the
 // keys in keep.
-//
-// Two rules prevent deadlock between runs. The Leases alone, and not the queue, decide which run holds a part of the
-// target, because an older run may learn only later that it needs the same part. A run that waits takes no Lease, and
-// releases those that it took, except the kept ones.
 func (r *Reconciler) takeTarget(ctx context.Context, s *scope, keep []string) (next, error) {
 	s.stage = v1alpha1.PhaseQueued
 	if s.b.Status.StartTime != nil {
 		return next{}, r.keepTarget(ctx, s) // the load runs: it is too late to wait
 	}
-	held, err := r.leasesOf(ctx, r.Client, s.b)
-	if err != nil {
-		return next{}, err
-	}
-	place := queuePlace{}
-	if len(held) == 0 {
-		place, err = r.placeOf(ctx, s)
-	}
-	if err == nil && place.Position == 0 {
-		if place, err = r.acquireAll(ctx, s, keep); err == nil && place.Position == 0 && len(held) == 0 {
-			r.uses.note(s.b.Namespace, s.target.Keys, s.now)
-		}
-	}
+	place, since, err := r.queue.Take(ctx, s.b, s.target.Keys, keep, s.now)
 	if err != nil {
 		return next{}, err
 	}
@@ -71,12 +45,7 @@ func (r *Reconciler) takeTarget(ctx context.Context, s *scope, keep []string) (n
 		return s.wait(v1alpha1.ReasonQueued, fmt.Sprintf("position %d in the queue for the target, behind %s%s",
 			place.Position, place.Behind, place.Why), queueCheck)
 	}
-	s.heldSince = s.now
-	for _, l := range held {
-		if at := l.Spec.AcquireTime; at != nil && at.Time.Before(s.heldSince) {
-			s.heldSince = at.Time
-		}
-	}
+	s.heldSince = since
 	return next{}, nil
 }
 
@@ -98,7 +67,7 @@ func (r *Reconciler) limitHold(ctx context.Context, s *scope, n *next) error {
 		late := !s.heldSince.IsZero() && s.now.Sub(s.heldSince) > startPatience && s.moving == nil
 		if waits || late {
 			s.gaveBack = true
-			return r.releaseLeases(ctx, b)
+			return r.queue.Release(ctx, b)
 		}
 	}
 	if b.Status.HoldEndTime == nil {
@@ -122,7 +91,7 @@ func (r *Reconciler) limitHold(ctx context.Context, s *scope, n *next) error {
 	}
 	// The status that ends the run could not be written, but the release of the target must not depend on that.
 	if s.load != nil && jobEnd(s.load) == nil {
-		err = errors.Join(err, r.delete(ctx, s.load))
+		err = errors.Join(err, r.Delete(ctx, s.load))
 	}
 	return errors.Join(err, r.endHold(ctx, s, left, n))
 }
@@ -133,11 +102,11 @@ func (r *Reconciler) giveBackForgotten(ctx context.Context, s *scope) error {
 	if s.b.Status.StartTime != nil {
 		return nil
 	}
-	held, err := r.leasesOf(ctx, r.Client, s.b)
+	held, err := r.queue.Held(ctx, s.b)
 	if err != nil {
 		return err
 	}
-	return r.giveBack(ctx, slices.DeleteFunc(held, func(l coordinationv1.Lease) bool {
+	return r.queue.GiveBack(ctx, slices.DeleteFunc(held, func(l coordinationv1.Lease) bool {
 		at := l.Spec.AcquireTime
 		return at != nil && s.now.Sub(at.Time) <= startPatience
 	}))
@@ -161,7 +130,7 @@ func (r *Reconciler) breakOff(ctx context.Context, s *scope) error {
 // endHold releases the target of a run that is over, although objects of the run cannot be removed. left is the time
 // left of the hold. A database that may still write keeps the target, and the status reports it.
 func (r *Reconciler) endHold(ctx context.Context, s *scope, left time.Duration, n *next) error {
-	held, err := r.leasesOf(ctx, r.Client, s.b)
+	held, err := r.queue.Held(ctx, s.b)
 	if err != nil || len(held) == 0 {
 		return err
 	}
@@ -170,7 +139,7 @@ func (r *Reconciler) endHold(ctx context.Context, s *scope, left time.Duration, 
 	if left > 0 && (since == nil || s.now.Sub(since.Time) < deletePatience+shutdownOf(s.b)) {
 		return nil
 	}
-	pods, err := r.podsOf(ctx, s.b, manifest.ComponentLoad)
+	pods, err := r.Pods(ctx, s.b, manifest.ComponentLoad)
 	if err != nil {
 		return err
 	}
@@ -181,194 +150,7 @@ func (r *Reconciler) endHold(ctx context.Context, s *scope, left time.Duration, 
 	if runs && (databaseOf(s.b) != nil || left > -deletePatience) {
 		return nil
 	}
-	return r.giveBack(ctx, held)
-}
-
-// acquireAll takes the Leases of all keys, or only keeps those of the keys in keep.
-func (r *Reconciler) acquireAll(ctx context.Context, s *scope, keep []string) (queuePlace, error) {
-	place, err := s.eachKey(ctx, r.leaseHolder)
-	if err == nil && place.Position == 0 {
-		place, err = s.eachKey(ctx, r.acquire)
-	}
-	if err != nil || place.Position == 0 {
-		return place, err
-	}
-	// Read past the cache: it may not have the newest Leases yet.
-	held, err := r.leasesOf(ctx, r.Reader, s.b)
-	if err != nil {
-		return queuePlace{}, err
-	}
-	return place, r.giveBack(ctx, slices.DeleteFunc(held, func(l coordinationv1.Lease) bool {
-		return slices.Contains(keep, l.Annotations[manifest.AnnotationTarget])
-	}))
-}
-
-// eachKey asks for the holder of each key of the target, up to the first key that another run holds. All runs ask in
-// the same order of keys, so two runs cannot wait for each other.
-func (s *scope) eachKey(
-	ctx context.Context, ask func(ctx context.Context, s *scope, key string) (holder, error),
-) (queuePlace, error) {
-	for _, key := range slices.Sorted(slices.Values(s.target.Keys)) {
-		if h, err := ask(ctx, s, key); err != nil || h.name != "" {
-			return queuePlace{Position: 1, Behind: h.name, Why: h.why}, err
-		}
-	}
-	return queuePlace{}, nil
-}
-
-// holder describes the holder of a target, as far as the author of a waiting benchmark may see it.
-type holder struct {
-	name string // "" = nobody
-	why  string // what the holder does with the target, for a message; "" = not known
-}
-
-// leaseHolder returns the other holder of the Lease of a key.
-func (r *Reconciler) leaseHolder(ctx context.Context, s *scope, key string) (holder, error) {
-	held := &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Namespace: r.leaseNamespace(s.b), Name: manifest.LeaseName(key)},
-	}
-	found, err := find(ctx, r.Client, held)
-	if err != nil || !found {
-		return holder{}, err
-	}
-	return r.otherHolder(ctx, s, held)
-}
-
-func (r *Reconciler) placeOf(ctx context.Context, s *scope) (queuePlace, error) {
-	list, err := r.contenders(ctx, s.target.Keys)
-	if err != nil {
-		return queuePlace{}, err
-	}
-	me := r.entryOf(s.b, s.target.Keys)
-	if i := slices.IndexFunc(list, func(e queueEntry) bool { return e.ID == me.ID }); i >= 0 {
-		me.Turn, me.LastUse = list[i].Turn, list[i].LastUse // the same values as for all others
-	} else {
-		me.Turn = turnOf(me, list)
-	}
-	place := placeAmong(me, list)
-	if place.head != nil {
-		h := s.seen(place.head)
-		place.Behind, place.Why = h.name, h.why
-	}
-	return place, nil
-}
-
-// contenders returns the benchmarks that use one of these keys or wait for it, with their turns. A turn depends on all
-// keys of a benchmark, so that every pass computes the same one: two benchmarks that saw each other ahead would never
-// run.
-func (r *Reconciler) contenders(ctx context.Context, keys []string) ([]queueEntry, error) {
-	byID := map[string]queueEntry{} // a benchmark with several keys is found once for each
-	if err := r.addWanting(ctx, byID, keys); err != nil {
-		return nil, err
-	}
-	direct, theirs := slices.Collect(maps.Values(byID)), map[string]bool{}
-	for _, e := range direct {
-		for _, key := range e.Keys {
-			if !slices.Contains(keys, key) {
-				theirs[key] = true
-			}
-		}
-	}
-	if err := r.addWanting(ctx, byID, slices.Collect(maps.Keys(theirs))); err != nil {
-		return nil, err
-	}
-	all := slices.Collect(maps.Values(byID))
-	for i := range direct {
-		direct[i].Turn = turnOf(direct[i], all)
-	}
-	return direct, nil
-}
-
-// addWanting adds the benchmarks that use one of the targets or wait for it.
-func (r *Reconciler) addWanting(ctx context.Context, byID map[string]queueEntry, keys []string) error {
-	for _, key := range keys {
-		list, err := r.wanting(ctx, key)
-		if err != nil {
-			return err
-		}
-		for _, e := range list {
-			byID[e.ID] = e
-		}
-	}
-	return nil
-}
-
-// seen describes another benchmark as far as the author of this one may see it: names and messages of other namespaces
-// are private to their tenants.
-func (s *scope) seen(b *v1alpha1.NFSBenchmark) holder {
-	h, own := holder{name: "a benchmark of another namespace"}, b.Namespace == s.b.Namespace
-	if own {
-		h.name = b.Namespace + "/" + b.Name
-	}
-	if b.Status.Phase == "" {
-		return h
-	}
-	h.why = fmt.Sprintf(", which is %s", b.Status.Phase)
-	if end := b.Status.HoldEndTime; end != nil {
-		h.why += fmt.Sprintf(" until %s at the latest", end.UTC().Format(time.RFC3339))
-	}
-	if own && b.Status.Phase != v1alpha1.PhaseQueued && b.Status.Message != "" {
-		h.why += ": " + b.Status.Message
-	}
-	return h
-}
-
-// wanting returns the benchmarks that use a target or wait for it.
-func (r *Reconciler) wanting(ctx context.Context, key string) ([]queueEntry, error) {
-	list := &v1alpha1.NFSBenchmarkList{}
-	err := r.Client.List(ctx, list, client.MatchingFields{IndexTarget: key}, client.UnsafeDisableDeepCopy)
-	if err != nil {
-		return nil, fmt.Errorf("list the benchmarks that want %q: %w", key, err)
-	}
-	var out []queueEntry
-	for i := range list.Items {
-		if o := &list.Items[i]; wantsTarget(o, r.Clock.Now()) {
-			out = append(out, r.entryOf(o, knownKeys(o)))
-		}
-	}
-	return out, nil
-}
-
-func (r *Reconciler) entryOf(b *v1alpha1.NFSBenchmark, keys []string) queueEntry {
-	return queueEntry{
-		ID: string(b.UID), Name: b.Namespace + "/" + b.Name, Keys: keys,
-		Created: b.CreationTimestamp.Time, Active: b.Status.StartTime != nil && !isFinished(b),
-		LastUse: r.uses.last(b.Namespace, keys), benchmark: b,
-	}
-}
-
-// maxUses bounds the entries of uses.
-const maxUses = 16_384
-
-// uses remembers when each namespace last got each target. A new manager has no entries and starts with the oldest
-// benchmark. It is safe for concurrent use.
-type uses struct {
-	mu sync.Mutex
-	at map[use]time.Time
-}
-
-type use struct{ namespace, key string }
-
-func (u *uses) note(namespace string, keys []string, now time.Time) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.at == nil || len(u.at) >= maxUses {
-		u.at = map[use]time.Time{}
-	}
-	for _, key := range keys {
-		u.at[use{namespace, key}] = now
-	}
-}
-
-// last returns when a namespace last got one of the targets; zero if never.
-func (u *uses) last(namespace string, keys []string) time.Time {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	var last time.Time
-	for _, key := range keys {
-		last = later(last, u.at[use{namespace, key}])
-	}
-	return last
+	return r.queue.GiveBack(ctx, held)
 }
 
 // wantsTarget reports whether another benchmark counts in the queue at that time: it has not finished, and it has
@@ -389,91 +171,13 @@ func wantsTarget(o *v1alpha1.NFSBenchmark, now time.Time) bool {
 	}
 }
 
-// declaredKeys returns the keys of a target that the spec alone names: the array, if its address is declared, because
-// the survey finds the addresses of a run too late for the queue; and an existing database, which two runs must not
-// load at once.
-func declaredKeys(b *v1alpha1.NFSBenchmark) []string {
-	var keys []string
-	switch a := b.Spec.Storage.Array; {
-	case a == nil:
-	case a.ONTAP != nil && a.ONTAP.ManagementLIF != "" && a.ONTAP.SVM != "":
-		keys = append(keys, svmKey(a.ONTAP.ManagementLIF, a.ONTAP.SVM))
-	case a.FlashBlade != nil:
-		keys = append(keys, "flashblade/"+strings.ToLower(trident.Bare(a.FlashBlade.ManagementVIP)))
-	}
-	if p := b.Spec.Protocol.Paths; p != nil && b.Spec.Storage.Embedded == nil {
-		for _, path := range p.Explicit {
-			keys = append(keys, plan.ServerKeys([]string{path.Path})...)
-		}
-	}
-	if d := b.Spec.Database; d != nil && d.External != nil {
-		where, _, _ := strings.Cut(string(d.External.ConnectString), "?")
-		keys = append(keys, "database/"+strings.ToLower(where))
-	}
-	return keys
-}
-
-// knownKeys returns the keys of another benchmark, from its spec and its resolved status, without reading its volumes
-// again. It leaves out the addresses that an array names: no run takes them as keys, and a tenant may have written
-// them. Where the mount decides, the volume names an address.
-func knownKeys(o *v1alpha1.NFSBenchmark) []string {
-	var keys, addresses []string
-	st := o.Spec.Storage
-	if st.Claim != nil {
-		keys = append(keys, "claim/"+o.Namespace+"/"+st.Claim.Name)
-	}
-	if st.Trident != nil {
-		keys = append(keys, tridentKey(st.Trident))
-	}
-	if st.StorageClass != nil {
-		keys = append(keys, classKey(st.StorageClass.Name))
-	}
-	keys = append(keys, declaredKeys(o)...)
-	if st.Export != nil {
-		addresses = append(addresses, st.Export.Servers...)
-	}
-	ofVolume := isForeign(o) && plan.MountDecides(o.Spec.Protocol)
-	if rs := o.Status.Resolved; rs != nil && st.Embedded == nil && (ofVolume || !hasSurvey(o)) {
-		for _, p := range rs.Paths {
-			addresses = append(addresses, p.Path)
-		}
-	}
-	return distinct(append(keys, plan.ServerKeys(addresses)...))
-}
-
-func distinct(keys []string) []string {
-	slices.Sort(keys)
-	return slices.Compact(keys)
-}
-
-// tridentKey returns the key of the target before Trident has made anything.
-func tridentKey(t *v1alpha1.TridentStorage) string {
-	if t.BackendName != "" {
-		return "backend/" + t.BackendName
-	}
-	return classKey(t.StorageClassName)
-}
-
-func classKey(name string) string { return "class/" + name }
-
-func svmKey(managementLIF, svm string) string {
-	return "svm/" + strings.ToLower(trident.Bare(managementLIF)) + "/" + svm
-}
-
-func svmKeys(b *plan.Backend) []string {
-	if b == nil || b.ManagementLIF == "" || b.SVM == "" {
-		return nil
-	}
-	return []string{svmKey(b.ManagementLIF, b.SVM)}
-}
-
 // keepTarget restores the Leases of a run under way, within its time, that somebody deleted or took. If it cannot
 // restore a Lease the run goes on, but the status names the Lease: another run may share the target.
 func (r *Reconciler) keepTarget(ctx context.Context, s *scope) error {
 	if end := s.b.Status.HoldEndTime; end != nil && s.now.After(end.Time) {
 		return nil
 	}
-	place, err := s.eachKey(ctx, r.acquire)
+	place, err := r.queue.Keep(ctx, s.b, s.target.Keys, s.now)
 	if err != nil || place.Position == 0 {
 		return err
 	}
@@ -481,179 +185,4 @@ func (r *Reconciler) keepTarget(ctx context.Context, s *scope) error {
 		"the run goes on, but its target was taken from it by %s: others may use it now, and the numbers may be shared "+
 			"with theirs", place.Behind)}
 	return nil
-}
-
-// acquire takes the Lease of a key, or returns its holder.
-func (r *Reconciler) acquire(ctx context.Context, s *scope, key string) (holder, error) {
-	lease := manifest.TargetLease(s.b, r.leaseNamespace(s.b), key, metav1.NewMicroTime(s.now))
-	held := &coordinationv1.Lease{}
-	err := r.Client.Get(ctx, client.ObjectKeyFromObject(lease), held)
-	switch {
-	case apierrors.IsNotFound(err):
-		err = r.Client.Create(ctx, lease, pass.FieldOwner)
-		if err == nil {
-			return holder{}, nil
-		}
-		if !apierrors.IsAlreadyExists(err) {
-			return holder{}, fmt.Errorf("take the lease of %q: %w", key, err)
-		}
-		// The cache is behind, or does not hold another's Lease.
-		if err := r.Reader.Get(ctx, client.ObjectKeyFromObject(lease), held); err != nil {
-			return holder{name: "another run"}, client.IgnoreNotFound(err) // the next pass finds the holder
-		}
-	case err != nil:
-		return holder{}, fmt.Errorf("read the lease of %q: %w", key, err)
-	}
-	if holderOf(held) == string(s.b.UID) {
-		return holder{}, nil
-	}
-	if other, err := r.otherHolder(ctx, s, held); err != nil || other.name != "" {
-		return other, err
-	}
-	lease.ResourceVersion = held.ResourceVersion
-	if err := r.Client.Update(ctx, lease, pass.FieldOwner); err != nil {
-		return holder{}, fmt.Errorf("take over the lease of %q: %w", key, err)
-	}
-	return holder{}, nil
-}
-
-// otherHolder returns the benchmark that holds a Lease, if it is another one.
-func (r *Reconciler) otherHolder(ctx context.Context, s *scope, held *coordinationv1.Lease) (holder, error) {
-	if holderOf(held) == string(s.b.UID) {
-		return holder{}, nil
-	}
-	if held.Labels[manifest.LabelManagedBy] != manifest.ManagedBy {
-		return holder{name: "Lease " + held.Namespace + "/" + held.Name + ", which is not ours"}, nil
-	}
-	// The holder may be gone, or may have released the target.
-	list, err := r.withUID(ctx, holderOf(held))
-	i := slices.IndexFunc(list, func(b v1alpha1.NFSBenchmark) bool { return !isReleased(&b) })
-	if err != nil || i < 0 {
-		return holder{}, err
-	}
-	return s.seen(&list[i]), nil
-}
-
-func holderOf(l *coordinationv1.Lease) string { return ptr.Deref(l.Spec.HolderIdentity, "") }
-
-func (r *Reconciler) leaseNamespace(b *v1alpha1.NFSBenchmark) string {
-	return cmp.Or(r.LeaseNamespace, b.Namespace)
-}
-
-// releaseLeases releases every target that the benchmark holds.
-func (r *Reconciler) releaseLeases(ctx context.Context, b *v1alpha1.NFSBenchmark) error {
-	held, err := r.leasesOf(ctx, r.Client, b)
-	if err != nil {
-		return err
-	}
-	return r.giveBack(ctx, held)
-}
-
-// leasesOf returns the Leases that the benchmark holds.
-func (r *Reconciler) leasesOf(ctx context.Context, from client.Reader,
-	b *v1alpha1.NFSBenchmark,
-) ([]coordinationv1.Lease, error) {
-	list := &coordinationv1.LeaseList{}
-	err := from.List(ctx, list, client.InNamespace(r.leaseNamespace(b)),
-		client.MatchingLabels{manifest.LabelUID: string(b.UID)})
-	if err != nil {
-		return nil, fmt.Errorf("list leases: %w", err)
-	}
-	return slices.DeleteFunc(list.Items, func(l coordinationv1.Lease) bool {
-		return holderOf(&l) != string(b.UID) // somebody changed the holder by hand and left our labels
-	}), nil
-}
-
-func (r *Reconciler) giveBack(ctx context.Context, held []coordinationv1.Lease) error {
-	for i := range held {
-		l := &held[i]
-		if err := r.Client.Delete(ctx, l,
-			client.Preconditions{ResourceVersion: &l.ResourceVersion}); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("release the lease of %q: %w", l.Annotations[manifest.AnnotationTarget], err)
-		}
-	}
-	return nil
-}
-
-// queueEntry is a run that waits for its targets or uses them.
-type queueEntry struct {
-	ID      string   // unique, such as a UID
-	Name    string   // for people, namespace/name
-	Keys    []string // keys of the targets
-	Created time.Time
-	Active  bool // uses its targets now
-	Turn    int  // number of its namespace's benchmarks that wait before it for the same targets
-	// LastUse is when its namespace last got a target.
-	LastUse   time.Time
-	benchmark *v1alpha1.NFSBenchmark // must not be changed
-}
-
-// turnOf counts the older benchmarks of the namespace of e that wait for one of its targets. The first benchmark of
-// each namespace comes before the second of any, so that a namespace with a hundred benchmarks does not keep the target
-// for a hundred runs.
-func turnOf(e queueEntry, all []queueEntry) int {
-	namespace, _, _ := strings.Cut(e.Name, "/")
-	n := 0
-	for _, o := range all {
-		waits := !o.Active && strings.HasPrefix(o.Name, namespace+"/")
-		if waits && compareAges(o, e) < 0 && shareTarget(o, e) {
-			n++
-		}
-	}
-	return n
-}
-
-func shareTarget(a, b queueEntry) bool {
-	return slices.ContainsFunc(a.Keys, func(k string) bool { return slices.Contains(b.Keys, k) })
-}
-
-// queuePlace is the place of a run in the queue.
-type queuePlace struct {
-	Position int32  // 0 = the run is next
-	Behind   string // name of the first run ahead
-	Why      string // what the first run ahead does, for a message
-	head     *v1alpha1.NFSBenchmark
-}
-
-// placeAmong returns the place of me among others; others may include me.
-func placeAmong(me queueEntry, others []queueEntry) queuePlace {
-	if me.Active {
-		return queuePlace{}
-	}
-	var ahead []queueEntry
-	for _, o := range others {
-		if o.ID != me.ID && shareTarget(o, me) && compareTurns(o, me) < 0 {
-			ahead = append(ahead, o)
-		}
-	}
-	if len(ahead) == 0 {
-		return queuePlace{}
-	}
-	slices.SortFunc(ahead, compareTurns)
-	return queuePlace{Position: int32(len(ahead)), Behind: ahead[0].Name, head: ahead[0].benchmark} //nolint:gosec // a count of objects
-}
-
-// nextInQueue returns the first n waiting benchmarks, in the order of their turns.
-func nextInQueue(all []queueEntry, n int) []queueEntry {
-	waiting := slices.DeleteFunc(slices.Clone(all), func(e queueEntry) bool { return e.Active })
-	slices.SortFunc(waiting, compareTurns)
-	return waiting[:min(n, len(waiting))]
-}
-
-// compareTurns is a total order: first the active benchmarks; then the first of each namespace, ordered by when the
-// namespace last got a target, the oldest first; then the second of each.
-func compareTurns(a, b queueEntry) int {
-	switch {
-	case a.Active && !b.Active:
-		return -1
-	case b.Active && !a.Active:
-		return 1
-	default:
-		return cmp.Or(cmp.Compare(a.Turn, b.Turn), a.LastUse.Compare(b.LastUse), compareAges(a, b))
-	}
-}
-
-// compareAges orders by age, then by name, because creation times have whole seconds only.
-func compareAges(a, b queueEntry) int {
-	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/owned"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/preflight"
@@ -28,9 +29,9 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) (next, error) {
 		t, err := exportTarget(s.b)
 		s.target = t
 		return next{}, err
-	case s.b.Status.StartTime != nil && isForeign(s.b):
+	case s.b.Status.StartTime != nil && plan.IsForeign(s.b):
 		// The load follows its plan. If the volume changes meanwhile, the load reports errors.
-		s.target = &plan.Target{Keys: knownKeys(s.b), ClaimName: claimOf(s.b)}
+		s.target = &plan.Target{Keys: plan.KnownKeys(s.b), ClaimName: claimOf(s.b)}
 		if rs := s.b.Status.Resolved; rs != nil {
 			s.target.Paths, s.target.VolumeName, s.target.Export = rs.Paths, rs.VolumeName, rs.Export
 		}
@@ -40,19 +41,19 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) (next, error) {
 	case st.Trident != nil:
 		// The address is known only after provisioning. Leave out the address of an earlier pass: no run may hold an address
 		// while it waits for the array behind it.
-		s.target = &plan.Target{Keys: append(declaredKeys(s.b), tridentKey(st.Trident)), ClaimName: claimOf(s.b)}
+		s.target = &plan.Target{Keys: append(plan.DeclaredKeys(s.b), plan.TridentKey(st.Trident)), ClaimName: claimOf(s.b)}
 		if b, is := s.policy.Backend(st.Trident.BackendName); is {
-			s.target.Keys = append(s.target.Keys, svmKey(b.ManagementLIF, b.SVM))
+			s.target.Keys = append(s.target.Keys, plan.SVMKey(b.ManagementLIF, b.SVM))
 		}
 		return next{}, nil
 	case st.StorageClass != nil:
-		s.target = &plan.Target{Keys: append(declaredKeys(s.b), classKey(st.StorageClass.Name)), ClaimName: claimOf(s.b)}
+		s.target = &plan.Target{Keys: append(plan.DeclaredKeys(s.b), plan.ClassKey(st.StorageClass.Name)), ClaimName: claimOf(s.b)}
 		return next{}, nil
 	default:
 		// The addresses of an embedded server exist only after provisioning.
 		s.target = &plan.Target{
 			Export: manifest.ServerExport,
-			Keys:   append(declaredKeys(s.b), "embedded/"+s.b.Namespace+"/"+s.b.Name),
+			Keys:   append(plan.DeclaredKeys(s.b), "embedded/"+s.b.Namespace+"/"+s.b.Name),
 		}
 		return next{}, nil
 	}
@@ -60,7 +61,7 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) (next, error) {
 
 func exportTarget(b *v1alpha1.NFSBenchmark) (*plan.Target, error) {
 	e := b.Spec.Storage.Export
-	t := &plan.Target{Export: e.Path, Addresses: e.Servers, Keys: append(declaredKeys(b), plan.ServerKeys(e.Servers)...)}
+	t := &plan.Target{Export: e.Path, Addresses: e.Servers, Keys: append(plan.DeclaredKeys(b), plan.ServerKeys(e.Servers)...)}
 	if plan.NeedsVolume(b) {
 		t.ClaimName, t.VolumeName = manifest.NamesOf(b).Claim, manifest.NamesOf(b).Volume
 	}
@@ -72,13 +73,13 @@ func exportTarget(b *v1alpha1.NFSBenchmark) (*plan.Target, error) {
 //
 // An existing volume, and one of a class or of Trident, itself names the address that the kernel mounts.
 func choosePaths(b *v1alpha1.NFSBenchmark, t *plan.Target) error {
-	if plan.MountDecides(b.Spec.Protocol) && isForeign(b) {
+	if plan.MountDecides(b.Spec.Protocol) && plan.IsForeign(b) {
 		if len(t.Addresses) > 0 {
 			t.Paths = []bench.ResolvedPath{{Path: t.Addresses[0]}}
 		}
 		return nil
 	}
-	if hasSurvey(b) && t.Survey == nil {
+	if plan.HasSurvey(b) && t.Survey == nil {
 		return nil
 	}
 	paths, err := plan.SelectPaths(b.Spec, t.Addresses, t.Survey)
@@ -93,7 +94,7 @@ func (r *Reconciler) resolveClaim(ctx context.Context, s *scope) (next, error) {
 	name := s.b.Spec.Storage.Claim.Name
 	// Claims of users do not carry our labels, so the cache does not hold them.
 	pvc := &corev1.PersistentVolumeClaim{ObjectMeta: s.meta(name)}
-	found, err := find(ctx, r.Reader, pvc)
+	found, err := owned.Find(ctx, r.Reader, pvc)
 	if err != nil {
 		return next{}, err
 	}
@@ -103,8 +104,8 @@ func (r *Reconciler) resolveClaim(ctx context.Context, s *scope) (next, error) {
 				name, s.b.Namespace), soon)
 	}
 	t := &plan.Target{ClaimName: claimOf(s.b), VolumeName: pvc.Spec.VolumeName}
-	t.Keys = append(declaredKeys(s.b), "claim/"+s.b.Namespace+"/"+name)
-	if t.ClaimName != "" && s.b.Spec.Protocol.Client == bench.ClientKernel && !hasSurvey(s.b) {
+	t.Keys = append(plan.DeclaredKeys(s.b), "claim/"+s.b.Namespace+"/"+name)
+	if t.ClaimName != "" && s.b.Spec.Protocol.Client == bench.ClientKernel && !plan.HasSurvey(s.b) {
 		// A class with late binding binds only when a pod mounts the claim.
 		if pvc.Status.Phase == corev1.ClaimBound {
 			keys, err := r.volumeKeys(ctx, t.VolumeName)
@@ -167,7 +168,7 @@ func (r *Reconciler) resolveVolume(ctx context.Context, s *scope) (next, error) 
 	case ok:
 		t.Export, t.Addresses = export, []string{server}
 	case s.b.Spec.Storage.StorageClass != nil && pv.Spec.CSI != nil && plan.MountDecides(s.b.Spec.Protocol) &&
-		!hasSurvey(s.b): // the mount will show the server and whether it is NFS
+		!plan.HasSurvey(s.b): // the mount will show the server and whether it is NFS
 		t.Keys = append(t.Keys, volumeKey(pv.Spec.CSI))
 		return next{}, nil
 	case isTrident(pv):
@@ -176,7 +177,7 @@ func (r *Reconciler) resolveVolume(ctx context.Context, s *scope) (next, error) 
 		} else if gap != nil {
 			return s.awaitGap(gap, pv)
 		}
-		t.Keys = append(t.Keys, svmKeys(t.Backend)...)
+		t.Keys = append(t.Keys, plan.SVMKeys(t.Backend)...)
 	default:
 		return r.lookInside(ctx, s, pv)
 	}

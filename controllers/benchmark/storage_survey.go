@@ -12,6 +12,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/owned"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/manifest"
@@ -29,7 +30,7 @@ func (r *Reconciler) survey(ctx context.Context, s *scope) (next, error) {
 	if s.b.Spec.Storage.Array == nil {
 		return next{}, nil
 	}
-	if hasSurvey(s.b) {
+	if plan.HasSurvey(s.b) {
 		if n, err := r.askArray(ctx, s); err != nil || n.Stop {
 			return n, err
 		}
@@ -48,7 +49,7 @@ func (r *Reconciler) survey(ctx context.Context, s *scope) (next, error) {
 	case !started:
 		return next{}, noAddress()
 	}
-	if !hasSurvey(s.b) || started {
+	if !plan.HasSurvey(s.b) || started {
 		return next{}, nil
 	}
 	return s.checkAll()
@@ -79,7 +80,7 @@ func noAddress() error {
 
 // mountExport creates the PersistentVolume of the export after the survey has found the address.
 func (r *Reconciler) mountExport(ctx context.Context, s *scope) (next, error) {
-	if s.b.Spec.Storage.Export == nil || s.target.ClaimName != s.names.Claim || !hasSurvey(s.b) {
+	if s.b.Spec.Storage.Export == nil || s.target.ClaimName != s.names.Claim || !plan.HasSurvey(s.b) {
 		return next{}, nil
 	}
 	if len(s.target.Paths) == 0 {
@@ -177,7 +178,7 @@ func (r *Reconciler) ensureSurvey(ctx context.Context, s *scope) (*batchv1.Job, 
 	job, want := manifest.SurveyJob(s.b, r.Images), manifest.SurveyJob(s.b, r.Images)
 	err := pass.Read(ctx, r.Client, r.Reader, job)
 	if err == nil {
-		return job, r.adopt(ctx, s.b, want, job)
+		return job, r.Adopt(ctx, s.b, want, job)
 	}
 	if !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("read job %q: %w", job.Name, err)
@@ -221,7 +222,7 @@ func (s *scope) surveyFails(reason, message string) (next, error) {
 // wrongMount describes why the kernel does not mount the address that the spec asks for; "" if it does. The volume of a
 // claim or of Trident itself names the address.
 func wrongMount(b *v1alpha1.NFSBenchmark, t *plan.Target) string {
-	if b.Spec.Protocol.Client != bench.ClientKernel || !isForeign(b) || b.Spec.Protocol.Paths == nil ||
+	if b.Spec.Protocol.Client != bench.ClientKernel || !plan.IsForeign(b) || b.Spec.Protocol.Paths == nil ||
 		len(t.Paths) == 0 {
 		return ""
 	}
@@ -260,11 +261,11 @@ func (s *scope) checkAll() (next, error) {
 // reportMove reports, before the survey Job is deleted, that a move goes on in the array although nobody waits for it.
 // It sends the event at once, because the pass may end before it sends its other events.
 func (r *Reconciler) reportMove(ctx context.Context, s *scope) (next, error) {
-	if !hasSurvey(s.b) {
+	if !plan.HasSurvey(s.b) {
 		return next{}, nil
 	}
 	job := &batchv1.Job{ObjectMeta: s.meta(s.names.Survey)}
-	found, err := find(ctx, r.Reader, job)
+	found, err := owned.Find(ctx, r.Reader, job)
 	if err != nil || !found {
 		return next{}, err
 	}
@@ -272,7 +273,7 @@ func (r *Reconciler) reportMove(ctx context.Context, s *scope) (next, error) {
 	if err != nil {
 		return next{}, err
 	}
-	if isOurs(s.b, job) && job.DeletionTimestamp.IsZero() && sv != nil && sv.IsMoving() {
+	if owned.IsOurs(s.b, job) && job.DeletionTimestamp.IsZero() && sv != nil && sv.IsMoving() {
 		r.writer().Emit(s.b, []event{{Reason: v1alpha1.ReasonMoving, Action: "Delete", Warning: true, Note: fmt.Sprintf(
 			"the move of the volume to aggregate %s was at %d %% and goes on in the array; nothing waits for it any more: see "+
 				"volume move show", sv.Move.To, sv.Move.Percent)}})
@@ -288,7 +289,7 @@ func (r *Reconciler) awaitSurvey(ctx context.Context, s *scope, moving *runfile.
 		return next{}, err
 	}
 	s.asking(moving)
-	pods, err := r.podsOf(ctx, s.b, manifest.ComponentSurvey)
+	pods, err := r.Pods(ctx, s.b, manifest.ComponentSurvey)
 	if err != nil {
 		return next{}, err
 	}
@@ -375,13 +376,13 @@ func (r *Reconciler) checkSuspend(ctx context.Context, s *scope) (next, error) {
 	}
 	load := &batchv1.Job{ObjectMeta: s.meta(s.names.Load)}
 	err := pass.Read(ctx, r.Client, r.Reader, load)
-	if err == nil && isOurs(s.b, load) {
+	if err == nil && owned.IsOurs(s.b, load) {
 		return next{}, nil
 	}
 	if err != nil && !apierrors.IsNotFound(err) {
 		return next{}, fmt.Errorf("read job %q: %w", load.Name, err)
 	}
-	if hasSurvey(s.b) {
+	if plan.HasSurvey(s.b) {
 		if n, err := r.forgetSurvey(ctx, s); err != nil || n.Stop {
 			s.keepsTarget = true
 			return n, err
@@ -400,10 +401,10 @@ func (r *Reconciler) forgetSurvey(ctx context.Context, s *scope) (next, error) {
 // stopSurvey waits for the pod of a survey whose Job is gone: the pod could still begin to move the volume, and
 // publish. Then it removes the plan, which contains the answer.
 func (r *Reconciler) stopSurvey(ctx context.Context, s *scope) (next, error) {
-	pods, err := r.podsOf(ctx, s.b, manifest.ComponentSurvey)
+	pods, err := r.Pods(ctx, s.b, manifest.ComponentSurvey)
 	if err == nil && len(pods) == 0 {
 		s.planHash = new("")
-		_, err = r.deleteOurs(ctx, s.b, &corev1.ConfigMap{ObjectMeta: s.meta(s.names.Plan)})
+		_, err = r.DeleteOurs(ctx, s.b, &corev1.ConfigMap{ObjectMeta: s.meta(s.names.Plan)})
 	}
 	if err != nil || len(pods) == 0 {
 		return next{}, err

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/owned"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/trident"
@@ -106,7 +107,7 @@ func (r *Reconciler) lookAtTrident(ctx context.Context, s *scope) (tridentState,
 		if err == nil && c.Taken && !named {
 			t.down, t.patience = "", tridentPatience // Trident was there, and its Deployment has another name
 		}
-		if err != nil || !c.Taken || isOurs(s.b, u) {
+		if err != nil || !c.Taken || owned.IsOurs(s.b, u) {
 			continue
 		}
 		what := fmt.Sprintf("TridentBackendConfig %s/%s", u.GetNamespace(), u.GetName())

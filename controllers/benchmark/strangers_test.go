@@ -30,6 +30,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	crd "github.com/nfsbench/nfsbench/config/crd"
+	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
@@ -59,7 +60,7 @@ func leaseOf(b *v1alpha1.NFSBenchmark, since time.Time) *coordinationv1.Lease {
 
 func leases(t *testing.T, r *Reconciler, b *v1alpha1.NFSBenchmark) int {
 	t.Helper()
-	held, err := r.leasesOf(t.Context(), r.Client, b)
+	held, err := r.queue.Held(t.Context(), b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,32 +76,10 @@ func passOver(t *testing.T, r *Reconciler, b *v1alpha1.NFSBenchmark) (ctrl.Resul
 	return r.Reconcile(t.Context(), live)
 }
 
-// TestTurnsAreThoseOfATarget: a namespace that used another target a moment ago has its turn before one that
-// had this target all day.
-func TestTurnsAreThoseOfATarget(t *testing.T) {
-	t.Parallel()
-	b, s := victim()
-	other := hog(gen.Export("/x", server))
-	other.Status.Phase = v1alpha1.PhaseQueued
-	b.CreationTimestamp, other.CreationTimestamp = metav1.NewTime(noon.Add(-time.Hour)), metav1.NewTime(noon.Add(-2*time.Hour))
-	r := reconcilerWith(t, b, other)
-	keys := s.target.Keys
-	r.uses.note("hog", keys, noon.Add(-24*time.Hour))
-	r.uses.note("victim", []string{"embedded/victim/x"}, noon.Add(-time.Minute))
-	if place, err := r.placeOf(t.Context(), s); err != nil || place.Position != 0 {
-		t.Errorf("position %d, %v", place.Position, err)
-	}
-	r.uses.note("victim", keys, noon)
-	if place, err := r.placeOf(t.Context(), s); err != nil || place.Position != 1 {
-		t.Errorf("after its turn: position %d, %v", place.Position, err)
-	}
-}
-
-// TestARunTakesWhatItStandsBeforeOthersFor: an address of its spec is taken, and one that an array names is not in the
-// queue, because a tenant may have written it.
+// TestARunTakesWhatItStandsBeforeOthersFor: an address of its spec is taken.
 func TestARunTakesWhatItStandsBeforeOthersFor(t *testing.T) {
 	t.Parallel()
-	b, s := victim()
+	b, _ := victim()
 	pv := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv"}}
 	pv.Spec.NFS = &corev1.NFSVolumeSource{Server: "192.0.2.1", Path: "/own"}
 	pvc := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "hog", Name: "c"}}
@@ -112,16 +91,8 @@ func TestARunTakesWhatItStandsBeforeOthersFor(t *testing.T) {
 		t.Fatal(n, err, runs.waiting)
 	}
 	want := []string{"claim/hog/c", "server/10.0.0.5", "server/192.0.2.1"}
-	if diff := gocmp.Diff(want, distinct(runs.target.Keys)); diff != "" {
+	if diff := gocmp.Diff(want, plan.DistinctKeys(runs.target.Keys)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
-	}
-
-	surveyed := hog(gen.Export("/x", "192.0.2.1"), gen.ONTAP("192.0.2.9", "svm", "s"))
-	surveyed.Status.StartTime, surveyed.Status.Phase = new(metav1.NewTime(noon)), v1alpha1.PhaseRunning
-	surveyed.Status.Resolved = &v1alpha1.ResolvedStatus{Paths: runfile.ChannelsTo(server)}
-	r = reconcilerWith(t, b, surveyed)
-	if place, err := r.placeOf(t.Context(), s); err != nil || place.Position != 0 {
-		t.Errorf("an address that an array named: position %d behind %q, %v", place.Position, place.Behind, err)
 	}
 }
 
@@ -146,7 +117,7 @@ func TestABenchmarkWhosePassesFailIsNotAhead(t *testing.T) {
 	other.CreationTimestamp = metav1.NewTime(noon.Add(-1000 * time.Hour))
 	setStatus(&scope{b: other, now: noon, stage: v1alpha1.PhaseQueued}, nil)
 	r := reconcilerWith(t, b, other)
-	if place, err := r.placeOf(t.Context(), s); err != nil || place.Position != 1 {
+	if place, err := r.queue.Place(t.Context(), s.b, s.target.Keys, s.now); err != nil || place.Position != 1 {
 		t.Fatalf("position %d, %v", place.Position, err)
 	}
 	setStatus(&scope{b: other, now: noon}, errors.New("a Job of an earlier benchmark is in the way"))
@@ -154,7 +125,7 @@ func TestABenchmarkWhosePassesFailIsNotAhead(t *testing.T) {
 		t.Fatal(other.Status.Phase)
 	}
 	r = reconcilerWith(t, b, other)
-	if place, err := r.placeOf(t.Context(), s); err != nil || place.Position != 0 {
+	if place, err := r.queue.Place(t.Context(), s.b, s.target.Keys, s.now); err != nil || place.Position != 0 {
 		t.Errorf("position %d behind %q, %v", place.Position, place.Behind, err)
 	}
 }
@@ -228,7 +199,7 @@ func TestAHoldEndsAlthoughItsStatusCannotBeWritten(t *testing.T) {
 		if err := inner.Create(t.Context(), waits); err != nil {
 			t.Fatal(err)
 		}
-		if place, err := r.placeOf(t.Context(), s); err != nil || int(place.Position) != want {
+		if place, err := r.queue.Place(t.Context(), s.b, s.target.Keys, s.now); err != nil || int(place.Position) != want {
 			t.Errorf("%v after its time: position %d, %v", ended, place.Position, err)
 		}
 	}
@@ -387,7 +358,7 @@ func TestAFarLargerObjectIsNotCompared(t *testing.T) {
 	want := manifest.NetworkPolicies(b, manifest.Images{})[0]
 	is := want.DeepCopy()
 	is.Spec.Ingress = make([]networkingv1.NetworkPolicyIngressRule, 50_000)
-	err := reconcilerWith(t).adopt(t.Context(), b, want, is)
+	err := reconcilerWith(t).Adopt(t.Context(), b, want, is)
 	if err == nil || !strings.Contains(err.Error(), "far larger") {
 		t.Error(err)
 	}
@@ -398,7 +369,7 @@ func TestEmptyElementsCountInTheCache(t *testing.T) {
 	t.Parallel()
 	p := manifest.NetworkPolicies(hog(gen.Export("/x", server)), manifest.Images{})[0]
 	p.Spec.Ingress = make([]networkingv1.NetworkPolicyIngressRule, 40_000)
-	if p.Size() > maxCachedBytes {
+	if p.Size() > pass.MaxCachedBytes {
 		t.Fatal(p.Size())
 	}
 	out, err := boundedObject(p)

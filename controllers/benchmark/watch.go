@@ -3,7 +3,6 @@ package benchmark
 import (
 	"context"
 	"slices"
-	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -13,7 +12,6 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -26,7 +24,9 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
+	"github.com/nfsbench/nfsbench/controllers/queue"
 	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/plan"
 )
 
 // SetupWithManager registers the reconciler and its watches.
@@ -79,24 +79,20 @@ func (r *Reconciler) ofLabels(ctx context.Context, obj client.Object) []reconcil
 // waiting finds the benchmarks that may continue when a target is freed, and the few behind them
 // that move up at once.
 func (r *Reconciler) waiting(ctx context.Context, lease client.Object) []reconcile.Request {
-	entries, err := r.contenders(ctx, []string{lease.GetAnnotations()[manifest.AnnotationTarget]})
+	first, err := r.queue.Next(ctx, lease.GetAnnotations()[manifest.AnnotationTarget], toldAtOnce, r.Clock.Now())
 	if err != nil {
 		return nil // as above
 	}
 	var out []reconcile.Request
-	for _, e := range nextInQueue(entries, toldAtOnce) {
-		space, name, _ := strings.Cut(e.Name, "/")
-		out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: space, Name: name}})
+	for _, b := range first {
+		out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(b)})
 	}
 	return out
 }
 
-// Fields by which the reconciler finds benchmarks in its cache. Without them each pass would search all benchmarks,
-// including finished ones.
-const (
-	IndexTarget = "target" // a key of the targets of an unfinished benchmark
-	IndexUID    = "uid"    // of a benchmark that is not settled
-)
+// IndexUID is the field of the cache with the UID of a benchmark that is not settled. Without it and
+// queue.IndexTarget, each pass would search all benchmarks, including finished ones.
+const IndexUID = "uid"
 
 // Indexes returns the index functions of each field. SetupWithManager adds them to the manager's cache; a client
 // without that cache must provide them itself.
@@ -108,12 +104,12 @@ func Indexes() map[string]client.IndexerFunc {
 			}
 			return []string{string(obj.GetUID())}
 		},
-		IndexTarget: func(obj client.Object) []string {
+		queue.IndexTarget: func(obj client.Object) []string {
 			b, ok := obj.(*v1alpha1.NFSBenchmark)
 			if !ok || isFinished(b) {
 				return nil
 			}
-			return knownKeys(b)
+			return plan.KnownKeys(b)
 		},
 	}
 }

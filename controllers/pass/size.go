@@ -38,6 +38,10 @@ func ClipTo(s string, limit int) string {
 // MaxSpecBytes bounds the spec of a benchmark and of a suite: the manager keeps all of them in memory.
 const MaxSpecBytes = 64 << 10
 
+// MaxCachedBytes bounds the cached copy of an object that the operator makes, other than a ConfigMap: twice the size of
+// the largest spec, because a Job and its pods repeat the spec.
+const MaxCachedBytes = 2 * MaxSpecBytes
+
 // annotationSpecBytes exists only in the cache, which drops annotations of that name from users.
 const annotationSpecBytes = "nfsbench.io/spec-bytes"
 

@@ -1,4 +1,4 @@
-package benchmark
+package owned
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -23,15 +22,15 @@ import (
 	"github.com/nfsbench/nfsbench/controllers/pass"
 )
 
-// adopt checks that is, an existing object, can serve as want. The object must belong to the benchmark. In the
+// Adopt checks that is, an existing object, can serve as want. The object must belong to the benchmark. In the
 // namespace of the benchmark its content must equal what the API server makes of want: anybody who may create such
 // objects can name the benchmark as their owner, and can change the operator's objects. To get the expected content
-// adopt creates want in a dry run, under a generated name.
+// Adopt creates want in a dry run, under a generated name.
 //
-// adopt remembers the content that it compared, and compares again only when the content changes. For a run under way
+// Adopt remembers the content that it compared, and compares again only when the content changes. For a run under way
 // it accepts at first sight an object that is older than this process: another release may have made the object with
 // different content.
-func (r *Reconciler) adopt(ctx context.Context, b *v1alpha1.NFSBenchmark, want, is client.Object) error {
+func (o *Objects) Adopt(ctx context.Context, b *v1alpha1.NFSBenchmark, want, is client.Object) error {
 	err := checkOurs(b, is)
 	if err != nil || !isTenants(b, is) {
 		return err
@@ -43,21 +42,21 @@ func (r *Reconciler) adopt(ctx context.Context, b *v1alpha1.NFSBenchmark, want, 
 	if err != nil {
 		return err
 	}
-	same, seen := r.compared.has(is.GetUID(), content)
+	same, seen := o.compared.has(is.GetUID(), content)
 	if same {
 		return nil
 	}
-	if seen || b.Status.StartTime == nil || !is.GetCreationTimestamp().Time.Before(r.began) {
-		field, err := r.difference(ctx, want, content)
+	if seen || b.Status.StartTime == nil || !is.GetCreationTimestamp().Time.Before(o.began) {
+		field, err := o.difference(ctx, want, content)
 		if err != nil {
 			return err
 		}
 		if field != "" {
 			return invalid(v1alpha1.ReasonNameTaken, "%s %q is not what this benchmark makes: %s differs; delete it and "+
-				"create the benchmark again, or give it another name", kindOf(is), is.GetName(), field)
+				"create the benchmark again, or give it another name", KindOf(is), is.GetName(), field)
 		}
 	}
-	r.compared.add(is.GetUID(), content)
+	o.compared.add(is.GetUID(), content)
 	return nil
 }
 
@@ -65,23 +64,23 @@ func (r *Reconciler) adopt(ctx context.Context, b *v1alpha1.NFSBenchmark, want, 
 func checkExtent(want, is client.Object) error {
 	made, err := pass.SpecBytes(want)
 	if err != nil {
-		return fmt.Errorf("measure %s %q: %w", kindOf(want), want.GetName(), err)
+		return fmt.Errorf("measure %s %q: %w", KindOf(want), want.GetName(), err)
 	}
-	if found, err := pass.SpecBytes(is); err != nil || found > made+maxCachedBytes {
+	if found, err := pass.SpecBytes(is); err != nil || found > made+pass.MaxCachedBytes {
 		return invalid(v1alpha1.ReasonNameTaken, "%s %q is not what this benchmark makes, but far larger; delete it and "+
-			"create the benchmark again, or give it another name", kindOf(is), is.GetName())
+			"create the benchmark again, or give it another name", KindOf(is), is.GetName())
 	}
 	return nil
 }
 
 // difference returns the path of the first field in which content differs from what the API server makes of want; "" if
 // no field differs.
-func (r *Reconciler) difference(ctx context.Context, want client.Object, content map[string]any) (string, error) {
+func (o *Objects) difference(ctx context.Context, want client.Object, content map[string]any) (string, error) {
 	made := want.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy has the type of its original
 	made.SetName("")
 	made.SetGenerateName(want.GetName() + "-")
-	if err := r.Client.Create(ctx, made, client.DryRunAll, pass.FieldOwner); err != nil {
-		return "", fmt.Errorf("compare %s %q, which is there, with what this benchmark makes: %w", kindOf(want),
+	if err := o.client.Create(ctx, made, client.DryRunAll, pass.FieldOwner); err != nil {
+		return "", fmt.Errorf("compare %s %q, which is there, with what this benchmark makes: %w", KindOf(want),
 			want.GetName(), err)
 	}
 	expected, err := contentOf(want, made)
@@ -96,11 +95,11 @@ func (r *Reconciler) difference(ctx context.Context, want client.Object, content
 func contentOf(want, obj client.Object) (map[string]any, error) {
 	open, err := runtime.DefaultUnstructuredConverter.ToUnstructured(want)
 	if err != nil {
-		return nil, fmt.Errorf("convert %s %q: %w", kindOf(want), want.GetName(), err)
+		return nil, fmt.Errorf("convert %s %q: %w", KindOf(want), want.GetName(), err)
 	}
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 	if err != nil {
-		return nil, fmt.Errorf("convert %s %q: %w", kindOf(obj), obj.GetName(), err)
+		return nil, fmt.Errorf("convert %s %q: %w", KindOf(obj), obj.GetName(), err)
 	}
 	content = maps.Clone(content)
 	for _, key := range []string{"apiVersion", "kind", "status"} {
@@ -220,40 +219,4 @@ func (c *compared) add(uid types.UID, content map[string]any) {
 func sumOf(content map[string]any) [sha256.Size]byte {
 	text, _ := json.Marshal(content) // no error: content has strings, numbers, lists and maps only
 	return sha256.Sum256(text)
-}
-
-// ensure creates obj for b unless it exists, and fills obj with the cluster's copy. The objects of a run never change
-// after their creation, so ensure leaves an existing object alone: see adopt.
-//
-// The cache holds only objects of the operator, and may lag. ensure therefore asks the API server for an object that
-// the cache lacks. ensure creates and does not apply, because an apply would merge obj with an object that somebody
-// else creates at the same moment.
-func (r *Reconciler) ensure(ctx context.Context, b *v1alpha1.NFSBenchmark, obj client.Object) error {
-	kind, name := kindOf(obj), obj.GetName()
-	want := obj.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy has the type of its original
-	err := pass.Read(ctx, r.Client, r.Reader, obj)
-	switch {
-	case err == nil:
-		return r.adopt(ctx, b, want, obj)
-	case !apierrors.IsNotFound(err):
-		return fmt.Errorf("read %s %q: %w", kind, name, err)
-	}
-	made := want.DeepCopyObject().(client.Object) //nolint:forcetypeassert // as above
-	switch err := r.Client.Create(ctx, made, pass.FieldOwner); {
-	case err == nil:
-		reflect.ValueOf(obj).Elem().Set(reflect.ValueOf(made).Elem())
-		content, err := contentOf(want, made)
-		r.compared.add(obj.GetUID(), content)
-		return err
-	case apierrors.IsForbidden(err):
-		// A quota, an admission rule or a missing right: trying again does
-		// not fix it.
-		reason := v1alpha1.ReasonForbidden
-		if _, isPod := want.(*corev1.Pod); isPod {
-			reason = v1alpha1.ReasonPodRefused
-		}
-		return invalid(reason, "the cluster refuses to create %s %q: %w", kind, name, err)
-	default:
-		return fmt.Errorf("create %s %q: %w", kind, name, err)
-	}
 }
