@@ -13,8 +13,8 @@ const (
 	longestPause = 10 * time.Second
 )
 
-// watchClock calls end after a pause of the process so long that another manager may lead: the process was stopped, or its
-// machine was paused or overloaded.
+// watchClock calls end after a pause of the process so long that another manager may lead: the process was stopped, or
+// its machine was paused or overloaded.
 //
 // Leader election alone notices a pause only after it failed to renew the lease for 10 s. Until then two
 // managers would write. A write that the pause delayed is harmless: the status is written with an optimistic

@@ -218,7 +218,8 @@ func TestASettledBenchmarkTakesLittleMemory(t *testing.T) {
 	runtime.KeepAlive(held)
 }
 
-// keep reduces many objects, decoded from raw into copies of like, as the cache does. took is what they take of the heap.
+// keep reduces many objects, decoded from raw into copies of like, as the cache does. took is what they take of the
+// heap.
 func keep(
 	t *testing.T, raw []byte, many int, like client.Object, reduce func(any) (any, error),
 ) (held []any, took int64) {

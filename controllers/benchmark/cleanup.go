@@ -60,9 +60,9 @@ func (r *Reconciler) retain(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
-// releaseTarget releases the target of a run whose objects stay, and requeues after the given time. It deletes the Job of a
-// load that the operator broke off, because that load runs until its Job is deleted. A benchmark with a database keeps
-// its target until its load pods have ended: two databases would corrupt the files.
+// releaseTarget releases the target of a run whose objects stay, and requeues after the given time. It deletes the Job
+// of a load that the operator broke off, because that load runs until its Job is deleted. A benchmark with a database
+// keeps its target until its load pods have ended: two databases would corrupt the files.
 func (r *Reconciler) releaseTarget(ctx context.Context, s *scope, after time.Duration) (next, error) {
 	switch c := meta.FindStatusCondition(s.b.Status.Conditions, v1alpha1.ConditionSucceeded); c.Reason {
 	case v1alpha1.ReasonHoldEnded, v1alpha1.ReasonPlanChanged:
@@ -171,9 +171,9 @@ func (r *Reconciler) cleanFiles(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
-// reportLeftover reports files or objects that the operator cannot remove. The status is their only record, so reportLeftover ends the
-// pass, which writes the status, before the clean-up deletes anything else. For a deleted benchmark reportLeftover sends an
-// event instead.
+// reportLeftover reports files or objects that the operator cannot remove. The status is their only record, so
+// reportLeftover ends the pass, which writes the status, before the clean-up deletes anything else. For a deleted
+// benchmark reportLeftover sends an event instead.
 func (s *scope) reportLeftover(what string) (next, error) {
 	s.cleanup = &fact{Reason: v1alpha1.ReasonLeftBehind, Message: what}
 	if s.b.DeletionTimestamp.IsZero() {

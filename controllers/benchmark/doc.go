@@ -7,7 +7,8 @@
 // status, which is written once. A manager that is killed between any two
 // calls therefore loses nothing: its successor finds the same facts.
 //
-//	runs: checkSuspend → checkPolicy → resolve → freeClaim → enqueue → provision → survey → mountExport → configure → runLoad → collect
+//	runs: checkSuspend → checkPolicy → resolve → freeClaim → enqueue → provision → survey → mountExport →
+//	      configure → runLoad → collect
 //	finished: retain → stopLoad → cleanFiles → reportMove → remove → removeClassVolume → removeTrident → release
 //	deleted: stopLoad → cleanFiles → reportMove → remove → removeClassVolume → removeTrident → removeResult → release
 //

@@ -276,8 +276,8 @@ func (r *Reconciler) watchPods(ctx context.Context, s *scope, pods []corev1.Pod)
 	return r.endEarly(ctx, s, o, ended)
 }
 
-// endEarly ends the run after the collectors had time to publish what was measured and the watch had time to deliver it.
-// Pods that never ran have nothing to publish.
+// endEarly ends the run after the collectors had time to publish what was measured and the watch had time to deliver
+// it. Pods that never ran have nothing to publish.
 func (r *Reconciler) endEarly(ctx context.Context, s *scope, o outcome, ended time.Duration) (next, error) {
 	patience := watchDelay
 	if len(s.progress) > s.finals() {

@@ -23,7 +23,8 @@ func (r *Reconciler) findConfigMap(ctx context.Context, s *scope, name string) (
 		return cm, nil
 	}
 	cm := &corev1.ConfigMap{ObjectMeta: s.meta(name)}
-	if found, err := owned.Find(ctx, r.Reader, cm); err != nil || !found || !owned.IsOurs(s.b, cm) && !owned.IsOrphan(s.b, cm) {
+	found, err := owned.Find(ctx, r.Reader, cm)
+	if err != nil || !found || !owned.IsOurs(s.b, cm) && !owned.IsOrphan(s.b, cm) {
 		return nil, err
 	}
 	if s.configMaps == nil {

@@ -152,7 +152,8 @@ func (r *Reconciler) removeClassVolume(ctx context.Context, s *scope) (next, err
 	if s.now.Sub(released) < deletePatience {
 		return s.wait(v1alpha1.ReasonCleaningUp, fmt.Sprintf("waiting for PersistentVolume %s to go", pv.Name), 2*time.Second)
 	}
-	return s.reportLeftover(fmt.Sprintf("PersistentVolume %s is %s and was not removed within %s: %s; see kubectl describe pv %s",
+	return s.reportLeftover(fmt.Sprintf(
+		"PersistentVolume %s is %s and was not removed within %s: %s; see kubectl describe pv %s",
 		pv.Name, pv.Status.Phase, deletePatience, pv.Status.Message, pv.Name))
 }
 

@@ -22,8 +22,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// checkPolicy refuses a benchmark that the policy of the cluster does not allow, before the operator creates anything for it.
-// A new policy does not stop a run that has begun.
+// checkPolicy refuses a benchmark that the policy of the cluster does not allow, before the operator creates anything
+// for it. A new policy does not stop a run that has begun.
 func (r *Reconciler) checkPolicy(ctx context.Context, s *scope) (next, error) {
 	if s.b.Status.StartTime != nil {
 		return next{}, nil
@@ -93,8 +93,8 @@ func (r *Reconciler) mountable(s *scope) *runfile.Survey {
 	return &sv
 }
 
-// checkLimits checks a run against the limits that need more than the spec: its total time, and the room for its result.
-// It checks once, because the limit on results counts all benchmarks of a namespace.
+// checkLimits checks a run against the limits that need more than the spec: its total time, and the room for its
+// result. It checks once, because the limit on results counts all benchmarks of a namespace.
 func (r *Reconciler) checkLimits(ctx context.Context, s *scope, p runfile.Plan) error {
 	limits := s.policy.Limits
 	took := time.Duration(p.Schedule.TimeoutSeconds)*time.Second + shutdownOf(s.b)

@@ -47,7 +47,9 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) (next, error) {
 		}
 		return next{}, nil
 	case st.StorageClass != nil:
-		s.target = &plan.Target{Keys: append(plan.DeclaredKeys(s.b), plan.ClassKey(st.StorageClass.Name)), ClaimName: claimOf(s.b)}
+		s.target = &plan.Target{
+			Keys: append(plan.DeclaredKeys(s.b), plan.ClassKey(st.StorageClass.Name)), ClaimName: claimOf(s.b),
+		}
 		return next{}, nil
 	default:
 		// The addresses of an embedded server exist only after provisioning.
@@ -61,7 +63,9 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) (next, error) {
 
 func exportTarget(b *v1alpha1.NFSBenchmark) (*plan.Target, error) {
 	e := b.Spec.Storage.Export
-	t := &plan.Target{Export: e.Path, Addresses: e.Servers, Keys: append(plan.DeclaredKeys(b), plan.ServerKeys(e.Servers)...)}
+	t := &plan.Target{
+		Export: e.Path, Addresses: e.Servers, Keys: append(plan.DeclaredKeys(b), plan.ServerKeys(e.Servers)...),
+	}
 	if plan.NeedsVolume(b) {
 		t.ClaimName, t.VolumeName = manifest.NamesOf(b).Claim, manifest.NamesOf(b).Volume
 	}

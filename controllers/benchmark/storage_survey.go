@@ -368,7 +368,8 @@ func moveLeft(moving *runfile.Survey) string {
 const heldBack = "held back by spec.suspend: set it to false to start"
 
 // checkSuspend keeps a suspended run from starting. The load phase stops a run under way, because only it can save the
-// measurements. checkSuspend therefore also looks for the load Job: the pass that created it may not have recorded the start.
+// measurements. checkSuspend therefore also looks for the load Job: the pass that created it may not have recorded the
+// start.
 func (r *Reconciler) checkSuspend(ctx context.Context, s *scope) (next, error) {
 	s.stage = v1alpha1.PhasePending
 	if !s.b.Spec.Suspend || s.b.Status.StartTime != nil {

@@ -64,7 +64,8 @@ func pod(name string, phase corev1.PodPhase, state corev1.ContainerState) *corev
 	}
 }
 
-// TestOnlyThePodThatTakesThePlaceOfOthersCounts: those that were evicted stay, and one that is deleted goes on for a while.
+// TestOnlyThePodThatTakesThePlaceOfOthersCounts: those that were evicted stay, and one that is deleted goes on for a
+// while.
 func TestOnlyThePodThatTakesThePlaceOfOthersCounts(t *testing.T) {
 	t.Parallel()
 	creates := pod("b", corev1.PodPending, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}})

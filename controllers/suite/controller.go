@@ -33,7 +33,8 @@ const (
 func NewReconciler(o Options) *Reconciler {
 	r := &Reconciler{Options: o, memory: newMemory()}
 	r.phases = []phase{
-		r.findRuns, r.validate, r.checkArgo, r.grantRights, r.start, r.readResults, r.control, r.endRuns, r.writeRecords, r.regress, r.prune,
+		r.findRuns, r.validate, r.checkArgo, r.grantRights, r.start, r.readResults, r.control, r.endRuns,
+		r.writeRecords, r.regress, r.prune,
 	}
 	return r
 }

@@ -169,8 +169,8 @@ func recordBudget() runfile.Budget {
 	return runfile.Budget{Bytes: runfile.MaxStoredRunBytes, Elements: 200_000}
 }
 
-// readResults reads the progress of the oldest unfinished runs, and the result of the newest run if it has ended. A problem
-// of a later run does not delay the end of an earlier one.
+// readResults reads the progress of the oldest unfinished runs, and the result of the newest run if it has ended. A
+// problem of a later run does not delay the end of an earlier one.
 func (r *Reconciler) readResults(ctx context.Context, s *scope) (next, error) {
 	open := s.open()
 	look := open[:min(len(open), maxOpen)]

@@ -186,7 +186,8 @@ func (p Pause) isLong(s *RepetitionFacts) bool {
 		return false
 	}
 	connections := int64(max(len(s.Paths), 1)) * int64(max(s.Clients, 1))
-	return float64(p.Milliseconds)*float64(s.Total.Ops) >= pausedLatencies*float64(connections)*float64(s.DurationMilliseconds)
+	distance := float64(connections) * float64(s.DurationMilliseconds) // of the answers, times their number
+	return float64(p.Milliseconds)*float64(s.Total.Ops) >= pausedLatencies*distance
 }
 
 // longestPause returns the longest pause of all repetitions; nil if unknown.

@@ -60,9 +60,9 @@ type protocol interface {
 	nameProtocol
 	// data encodes READ and WRITE over the transport.
 	data() stream.Protocol
-	// prepare completes the configuration of a stream. The parameter threads has the channel of each thread, and connections
-	// is the number of connections per channel. It returns all threads, including those to data servers, and a function
-	// that releases the resources of the stream.
+	// prepare completes the configuration of a stream. The parameter threads has the channel of each thread, and
+	// connections is the number of connections per channel. It returns all threads, including those to data servers, and
+	// a function that releases the resources of the stream.
 	prepare(ctx context.Context, cfg *stream.Config, threads []*channel, connections int) ([]*channel, func(), error)
 	// close releases the server's state of this client, within ctx.
 	close(ctx context.Context) error

@@ -1,6 +1,6 @@
-// Package runloop makes the steps of every run, whatever makes its load: spans in order, rounds and their levels, events
-// every second, partial results, and failures. An Engine makes the load: the native load on NFS (internal/loadgen) or
-// the load in a database (internal/oracle/run).
+// Package runloop makes the steps of every run, whatever makes its load: spans in order, rounds and their levels,
+// events every second, partial results, and failures. An Engine makes the load: the native load on NFS
+// (internal/loadgen) or the load in a database (internal/oracle/run).
 //
 //	Prepare -> Wait -> (Baseline -> (Measure, pause) x levels -> Cooldown) x rounds -> Verify -> Clean -> Done
 //

@@ -51,7 +51,8 @@ func (s *Stream) Ceiling(
 	}
 	from := cfg.Now().Add(warmup)
 	d := &ceilingDriver{
-		now: cfg.Now, bufs: bufs, write: write, from: from, until: from.Add(window), threads: make([]ceilingThread, cfg.Threads),
+		now: cfg.Now, bufs: bufs, write: write, from: from, until: from.Add(window),
+		threads: make([]ceilingThread, cfg.Threads),
 	}
 	client.Run(ctx, d)
 	err = client.Close()

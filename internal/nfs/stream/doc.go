@@ -19,9 +19,9 @@
 // transfer size consists of several fragments. An xid contains the number of its fragment and a generation, so that
 // one look-up finds the fragment of a reply, on whichever thread it arrives.
 //
-// Threads hand over slots through the inbox of a thread: when a thread has lost its connection, when it has more than its
-// share after another has come back, and after each I/O if there are fewer slots than threads, so that all paths are
-// used.
+// Threads hand over slots through the inbox of a thread: when a thread has lost its connection, when it has more than
+// its share after another has come back, and after each I/O if there are fewer slots than threads, so that all paths
+// are used.
 //
 // A Protocol may hold fragments back (ErrNoSlot), until it tells the thread that a fragment may be sent.
 //

@@ -338,8 +338,8 @@ func (s *Stream) last() *thread {
 	return s.threads[0]
 }
 
-// successor returns the thread that takes over a slot after its I/O, or nil. With several groups, route decides this for the
-// next I/O.
+// successor returns the thread that takes over a slot after its I/O, or nil. With several groups, route decides this
+// for the next I/O.
 func (l *thread) successor() *thread {
 	living := int(l.s.live[0].Load())
 	if living <= 1 || l.s.router != nil {

@@ -70,8 +70,8 @@ type Config struct {
 	Describe func(thread int) string
 	Threads  int
 	Slots    int
-	// Groups has the group of each thread; nil = all threads are in group 0. Threads of group 0 can carry every I/O. With more
-	// groups the Protocol must be a Router.
+	// Groups has the group of each thread; nil = all threads are in group 0. Threads of group 0 can carry every I/O. With
+	// more groups the Protocol must be a Router.
 	Groups []int
 	// PieceBytes is the smallest piece that the Router sends to one group; 0 without a Router.
 	PieceBytes int64

@@ -34,7 +34,7 @@ type thread struct {
 	isDown atomic.Bool  // no connection
 
 	// With several groups a slot may arrive at any moment, also from a thread that lost its connection. Writing to the
-	// the eventfd ends the wait for replies or for due slots.
+	// eventfd ends the wait for replies or for due slots.
 	event     int // -1 = none
 	listening atomic.Bool
 	pieces    []routed
