@@ -21,14 +21,6 @@ import (
 	"github.com/nfsbench/nfsbench/controllers/pass"
 )
 
-// Intervals until the next pass if no watch starts one.
-const (
-	soon          = 5 * time.Second  // Argo has not started yet, or a run is about to end
-	underWayDelay = 10 * time.Second // a run is under way
-	argoDelay     = 30 * time.Second // Argo is not installed
-	idleDelay     = time.Minute      // a schedule waits
-)
-
 // NewReconciler makes a Reconciler.
 func NewReconciler(o Options) *Reconciler {
 	r := &Reconciler{Options: o, memory: newMemory()}
@@ -131,9 +123,6 @@ func ofLabels(_ context.Context, obj client.Object) []reconcile.Request {
 	}
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: obj.GetNamespace(), Name: name}}}
 }
-
-// IndexRun is the cache index of the benchmarks of a run.
-const IndexRun = "suiteRun"
 
 // Indexes returns the index functions of each field of NFSBenchmark. SetupWithManager adds them to the manager's cache;
 // a client without that cache must provide them itself.

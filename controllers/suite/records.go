@@ -35,16 +35,6 @@ import (
 // componentRecord labels the ConfigMaps that hold records of runs.
 const componentRecord = "suite-record"
 
-// Annotations of a record: the values that a history shows, so that no pass has to read all records for it.
-const (
-	annotationPhase    = "nfsbench.io/phase"    // absent while the run is under way
-	annotationVerdict  = "nfsbench.io/verdict"  // set when the run ends
-	annotationStarted  = "nfsbench.io/started"  // RFC 3339
-	annotationEnded    = "nfsbench.io/ended"    // RFC 3339
-	annotationWorkflow = "nfsbench.io/workflow" // the workflow whose end the phase describes
-	annotationWritten  = "nfsbench.io/written"  // RFC 3339
-)
-
 // runName returns the name of the run that a suite without a schedule asks for. The name depends on the fields that
 // cannot change in such a suite, on the annotation that asks for another run, and on the UID: objects of an earlier
 // suite of the same name may still exist.
@@ -361,4 +351,22 @@ func (r *Reconciler) remove(ctx context.Context, s *scope, name string, kind sch
 		return fmt.Errorf("remove %s %q of an old run: %w", kind.Kind, name, err)
 	}
 	return nil
+}
+
+// worstVerdict returns the worst verdict of the benchmarks. A run that has not succeeded is Inconclusive at best.
+func worstVerdict(f runfile.SuiteRun) v1alpha1.SuiteVerdict {
+	order := []v1alpha1.SuiteVerdict{v1alpha1.SuiteFail, v1alpha1.SuiteInconclusive, v1alpha1.SuitePass}
+	at := len(order)
+	for _, r := range f.Results {
+		if i := slices.Index(order, v1alpha1.SuiteVerdict(r.Verdict)); i >= 0 {
+			at = min(at, i)
+		}
+	}
+	if f.Phase != string(v1alpha1.SuiteSucceeded) {
+		at = min(at, 1)
+	}
+	if at == len(order) {
+		return v1alpha1.SuiteNotEvaluated
+	}
+	return order[at]
 }

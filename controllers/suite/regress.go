@@ -60,17 +60,6 @@ func (r *Reconciler) judge(ctx context.Context, s *scope, before []*run, one *ru
 	return r.noteVerdict(ctx, s, one, found)
 }
 
-// over returns the runs that have ended, oldest first.
-func (s *scope) over() []*run {
-	var out []*run
-	for _, one := range s.runs {
-		if one.isOver() {
-			out = append(out, one)
-		}
-	}
-	return out
-}
-
 // acceptedOf returns the run that others are compared with: the run that the annotation names, otherwise the oldest
 // that succeeded. unknown is the named run if it does not exist.
 func acceptedOf(suite *v1alpha1.NFSBenchmarkSuite, over []*run) (accepted, unknown string) {
@@ -193,28 +182,16 @@ func (r *Reconciler) noteVerdict(ctx context.Context, s *scope, one *run, found 
 	return nil
 }
 
+// Bounds of the lists of a regression in the status.
+const (
+	maxChanges  = 32
+	maxFindings = 32
+)
+
 // verdictOf returns the verdict of a run that has ended.
 func verdictOf(f runfile.SuiteRun, found *compare.Table) v1alpha1.SuiteVerdict {
 	if found != nil && found.Regressed {
 		return v1alpha1.SuiteRegressed
 	}
 	return worstVerdict(f)
-}
-
-// worstVerdict returns the worst verdict of the benchmarks. A run that has not succeeded is Inconclusive at best.
-func worstVerdict(f runfile.SuiteRun) v1alpha1.SuiteVerdict {
-	order := []v1alpha1.SuiteVerdict{v1alpha1.SuiteFail, v1alpha1.SuiteInconclusive, v1alpha1.SuitePass}
-	at := len(order)
-	for _, r := range f.Results {
-		if i := slices.Index(order, v1alpha1.SuiteVerdict(r.Verdict)); i >= 0 {
-			at = min(at, i)
-		}
-	}
-	if f.Phase != string(v1alpha1.SuiteSucceeded) {
-		at = min(at, 1)
-	}
-	if at == len(order) {
-		return v1alpha1.SuiteNotEvaluated
-	}
-	return order[at]
 }

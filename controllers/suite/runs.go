@@ -137,11 +137,6 @@ func (s *scope) setRuns(byName map[string]*run) {
 	})
 }
 
-// wantsArgo reports whether the suite needs Argo.
-func (s *scope) wantsArgo() bool {
-	return s.scheduled() || len(s.open()) > 0 || s.due() != ""
-}
-
 // checkArgo ends the pass if Argo is needed and missing.
 func (r *Reconciler) checkArgo(_ context.Context, s *scope) (next, error) {
 	switch {

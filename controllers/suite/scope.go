@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,6 +17,27 @@ import (
 	"github.com/nfsbench/nfsbench/internal/matrix"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/workflow"
+)
+
+// Intervals until the next pass if no watch starts one.
+const (
+	soon          = 5 * time.Second  // Argo has not started yet, or a run is about to end
+	underWayDelay = 10 * time.Second // a run is under way
+	argoDelay     = 30 * time.Second // Argo is not installed
+	idleDelay     = time.Minute      // a schedule waits
+)
+
+// IndexRun is the cache index of the benchmarks of a run.
+const IndexRun = "suiteRun"
+
+// Annotations of a record: the values that a history shows, so that no pass has to read all records for it.
+const (
+	annotationPhase    = "nfsbench.io/phase"    // absent while the run is under way
+	annotationVerdict  = "nfsbench.io/verdict"  // set when the run ends
+	annotationStarted  = "nfsbench.io/started"  // RFC 3339
+	annotationEnded    = "nfsbench.io/ended"    // RFC 3339
+	annotationWorkflow = "nfsbench.io/workflow" // the workflow whose end the phase describes
+	annotationWritten  = "nfsbench.io/written"  // RFC 3339
 )
 
 // Options configures a Reconciler. All members are required.
@@ -170,3 +192,33 @@ func (r *run) noted(annotation string) (time.Time, bool) {
 func (r *run) total() int { return len(r.file.Cells) * int(r.file.Settings.Repetitions) }
 
 func blocked(reason string, err error) error { return &pass.Invalid{Reason: reason, Err: err} }
+
+func isSuccess(r runfile.SuiteResult) bool { return r.Phase == string(v1alpha1.PhaseSucceeded) }
+
+// isDone reports whether Argo starts nothing more of a run.
+func (r *run) isDone() bool { return r.vanished || r.state.IsFinished }
+
+// wantsArgo reports whether the suite needs Argo.
+func (s *scope) wantsArgo() bool {
+	return s.scheduled() || len(s.open()) > 0 || s.due() != ""
+}
+
+// over returns the runs that have ended, oldest first.
+func (s *scope) over() []*run {
+	var out []*run
+	for _, one := range s.runs {
+		if one.isOver() {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+func metadataOf(u *unstructured.Unstructured) metav1.PartialObjectMetadata {
+	m := metav1.PartialObjectMetadata{}
+	m.SetGroupVersionKind(u.GroupVersionKind())
+	m.Name, m.Namespace, m.UID = u.GetName(), u.GetNamespace(), u.GetUID()
+	m.ResourceVersion, m.CreationTimestamp = u.GetResourceVersion(), u.GetCreationTimestamp()
+	m.Labels, m.Annotations = u.GetLabels(), u.GetAnnotations()
+	return m
+}

@@ -17,7 +17,6 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/matrix"
-	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/workflow"
 )
 
@@ -174,17 +173,6 @@ func (r *Reconciler) create(ctx context.Context, s *scope, one *run, in workflow
 	return nil
 }
 
-func metadataOf(u *unstructured.Unstructured) metav1.PartialObjectMetadata {
-	m := metav1.PartialObjectMetadata{}
-	m.SetGroupVersionKind(u.GroupVersionKind())
-	m.Name, m.Namespace, m.UID = u.GetName(), u.GetNamespace(), u.GetUID()
-	m.ResourceVersion, m.CreationTimestamp = u.GetResourceVersion(), u.GetCreationTimestamp()
-	m.Labels, m.Annotations = u.GetLabels(), u.GetAnnotations()
-	return m
-}
-
-func isSuccess(r runfile.SuiteResult) bool { return r.Phase == string(v1alpha1.PhaseSucceeded) }
-
 // schedule brings the CronWorkflow in line with the spec. It compiles once for each generation, and applies only
 // changes.
 func (r *Reconciler) schedule(ctx context.Context, s *scope) error {
@@ -258,9 +246,6 @@ func (r *Reconciler) control(ctx context.Context, s *scope) (next, error) {
 	}
 	return next{}, nil
 }
-
-// isDone reports whether Argo starts nothing more of a run.
-func (r *run) isDone() bool { return r.vanished || r.state.IsFinished }
 
 func (r *Reconciler) steer(ctx context.Context, s *scope, one *run) error {
 	if one.patch == nil {

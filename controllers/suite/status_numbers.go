@@ -130,12 +130,8 @@ func progressMessage(s *scope, cur *run) string {
 	return msg
 }
 
-// These constants bound the lists of the status, because every watcher of the suites receives it.
-const (
-	maxLines    = 64
-	maxChanges  = 32
-	maxFindings = 32
-)
+// maxLines bounds the table of the status, because every watcher of the suites receives it.
+const maxLines = 64
 
 // withCompare returns the file of a run with the current comparison settings: these may change after the measurement.
 func withCompare(s *scope, one *run) runfile.SuiteRun {

@@ -186,8 +186,9 @@ func (p Pause) isLong(s *RepetitionFacts) bool {
 		return false
 	}
 	connections := int64(max(len(s.Paths), 1)) * int64(max(s.Clients, 1))
-	distance := float64(connections) * float64(s.DurationMilliseconds) // of the answers, times their number
-	return float64(p.Milliseconds)*float64(s.Total.Ops) >= pausedLatencies*distance
+	// The mean distance of the answers on one connection is total divided by the number of operations.
+	total := float64(connections) * float64(s.DurationMilliseconds)
+	return float64(p.Milliseconds)*float64(s.Total.Ops) >= pausedLatencies*total
 }
 
 // longestPause returns the longest pause of all repetitions; nil if unknown.
