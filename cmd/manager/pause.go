@@ -8,7 +8,7 @@ import (
 const (
 	// heartbeat is the interval at which the process checks that it did not stand still.
 	heartbeat = time.Second
-	// longestStandstill is less than the time until another manager leads: the lease lasts 15 s from its last renewal,
+	// longestPause is less than the time until another manager leads: the lease lasts 15 s from its last renewal,
 	// which is at most 2 s ago.
 	longestPause = 10 * time.Second
 )

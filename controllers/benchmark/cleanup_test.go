@@ -65,7 +65,7 @@ func TestOnlyWhatIsOursIsDeleted(t *testing.T) {
 	for _, c := range []struct {
 		reason string
 		object *corev1.ConfigMap // nil = there is none
-		gone   bool              // is what deleteOurs says
+		gone   bool              // is what DeleteOurs says
 		stays  bool              // in the cluster
 	}{
 		{"ours", configMap("x", "1"), true, false},
@@ -84,7 +84,7 @@ func TestOnlyWhatIsOursIsDeleted(t *testing.T) {
 			x := configMap("x", "")
 			gone, err := r.DeleteOurs(t.Context(), b, x)
 			if err != nil || gone != c.gone {
-				t.Errorf("deleteOurs: %t, %v; want %t", gone, err, c.gone)
+				t.Errorf("DeleteOurs: %t, %v; want %t", gone, err, c.gone)
 			}
 			err = r.Client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "x"}, &corev1.ConfigMap{})
 			if client.IgnoreNotFound(err) != nil || apierrors.IsNotFound(err) == c.stays {

@@ -260,9 +260,9 @@ func throughput(all []runfile.Progress) int64 {
 	return sum / 1e6
 }
 
-// levelOf returns the repetition and the level of Plan.Level; a run without a plan or a repetition has none.
+// levelOf returns Plan.Level; a run without a plan has no level.
 func levelOf(p *runfile.Plan, index int32) (repetition int32, words string) {
-	if p == nil || index < 1 {
+	if p == nil {
 		return max(index, 0), ""
 	}
 	return p.Level(index)

@@ -111,7 +111,8 @@ func (q *Queue) GiveBack(ctx context.Context, held []coordinationv1.Lease) error
 	return nil
 }
 
-// Next returns the first n benchmarks that wait for a target, in the order of their turns.
+// Next returns the first n benchmarks that wait for a target, in the order of their turns. They are those of the cache:
+// the caller must not change them.
 func (q *Queue) Next(ctx context.Context, key string, n int, now time.Time) ([]*v1alpha1.NFSBenchmark, error) {
 	all, err := q.contenders(ctx, []string{key}, now)
 	if err != nil {

@@ -34,7 +34,7 @@ import (
 )
 
 // argoHelp explains how to install Argo Workflows.
-const argoHelp = "Argo Workflows is not installed: install v3.6 or newer, for example with " +
+const argoHelp = "Argo Workflows is not installed: install v4.0 or newer, for example with " +
 	"kubectl create namespace argo && kubectl apply -n argo --server-side -f " +
 	"https://github.com/argoproj/argo-workflows/releases/latest/download/install.yaml, " +
 	"or with helm install argo-workflows argo/argo-workflows; the suite starts by itself then"

@@ -341,7 +341,7 @@ func put(spec map[string]any, path []string, v any) {
 
 func text() Kind { return Kind{name: "string", parse: func(s string) (any, error) { return s, nil }} }
 
-// choice returns the kind of a switch that sets a field to the word is.
+// choice returns the Kind of flags that are a switch, which sets a field to the word is.
 func choice(is string) Kind {
 	return Kind{name: "bool", parse: func(s string) (any, error) {
 		if on, err := strconv.ParseBool(s); !on {
@@ -382,7 +382,7 @@ func numbers() Kind {
 	}}
 }
 
-// size returns the kind of a quantity, as the API writes it.
+// size returns the Kind of flags with a quantity, as the API writes it.
 func size() Kind {
 	return Kind{name: "size", parse: func(s string) (any, error) { return s, new(Size).Set(s) }}
 }
@@ -419,7 +419,7 @@ func span(unit time.Duration, such string) Kind {
 	}}
 }
 
-// link returns the kind of RATE[:MTU]. A rate is a quantity as in the API, or has a unit, such as 10Gbit or 10Gbit/s.
+// link returns the Kind of flags with RATE[:MTU]. A rate is a quantity as in the API, or has a unit, such as 10Gbit or 10Gbit/s.
 func link() Kind {
 	return Kind{name: "link", parse: func(s string) (any, error) {
 		rate, mtu, hasMTU := strings.Cut(s, ":")
@@ -436,7 +436,7 @@ func link() Kind {
 	}}
 }
 
-// capacity returns the kind of PERCENTILE=LATENCY[,...]. The lowest latency comes first, as in the API.
+// capacity returns the Kind of flags with PERCENTILE=LATENCY[,...]. The lowest latency comes first, as in the API.
 func capacity() Kind {
 	return Kind{name: "bounds", list: true, parse: func(s string) (any, error) {
 		type bound = map[string]any

@@ -20,7 +20,8 @@ func (s screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// below returns the writer of a screen, for callers that write escape sequences and clean the text between them.
+// below returns the writer under a screen, and any other writer as it is. Its callers write escape sequences, and
+// clean the text between them.
 func below(w io.Writer) io.Writer {
 	if s, ok := w.(screen); ok {
 		return s.w

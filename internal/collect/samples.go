@@ -124,7 +124,7 @@ func (p *problems) add(source string, err error, at time.Time) (now runfile.Coll
 	return p.list[i], first
 }
 
-// restore sets the record of a source from an earlier collector.
+// restore takes over what an earlier collector recorded about a source.
 func (p *problems) restore(e runfile.CollectionError) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 // Code names a kind of finding. Codes are stable: people script against them.
 type Code = string
 
-// The codes. docs/findings.md explains each, and what to do.
+// The codes. findings.md.tmpl explains each, and what to do; docs/findings.md is generated from it.
 const (
 	VerificationFailed     Code = runfile.FailureVerify
 	ProtocolMismatch       Code = "ProtocolMismatch"

@@ -54,6 +54,7 @@ func idlePaths(shares []measure.PathShare) (names, reasons []string) {
 	return names, reasons
 }
 
+// checkBalance compares the shares of the paths, or of the data servers.
 func checkBalance(found *findings, shares []measure.PathShare) {
 	if len(shares) < 2 {
 		return

@@ -59,6 +59,14 @@ type RepetitionFacts struct {
 	Late, Dropped int64
 }
 
+// Seconds returns the length of the longest window of a client.
+func (s RepetitionFacts) Seconds() (longest float64) {
+	for _, p := range s.parts {
+		longest = max(longest, p.seconds)
+	}
+	return longest
+}
+
 // part is one client's part in a repetition.
 type part struct {
 	client  runfile.ClientResult

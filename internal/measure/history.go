@@ -91,7 +91,7 @@ func (h *History) add(cl runfile.ClientResult, first time.Time) {
 		at.Read.add(s.Read, stands)
 		at.Write.add(s.Write, stands)
 		for _, p := range s.Channels {
-			if channel, ok := names[p.ID]; ok {
+			if channel := names[p.ID]; channel != (Channel{}) {
 				h.addPath(channel, i, stands*(float64(p.BytesRead)+float64(p.BytesWritten)))
 			}
 		}
@@ -200,8 +200,13 @@ func (c *Facts) ChannelTotals() []ChannelTotal {
 	return out
 }
 
+// channelOf names a channel. A file of a stranger may have any role.
 func channelOf(ch runfile.Channel) Channel {
-	return Channel{PathPair{Local: ch.Local, Path: ch.Path}, ch.Role}
+	c := Channel{PathPair: PathPair{Local: ch.Local, Path: ch.Path}}
+	if ch.Role == bench.PathDataServer {
+		c.Role = ch.Role
+	}
+	return c
 }
 
 // TimeValue is a value at a time of a History, in seconds from its start.

@@ -159,8 +159,8 @@ func (s *serverV4) recover(ctx, life context.Context) {
 	s.logger.Warn("Recovered the state at the server", "server", s.describe(), "took", time.Duration(took))
 }
 
-// recoverOnce recovers all state that is lost now. The result made reports whether state was lost. The caller holds
-// mu.
+// recoverOnce recovers all state that is lost now. The result made reports whether anything was lost and made
+// again. The caller holds mu.
 func (s *serverV4) recoverOnce(ctx context.Context) (made bool, err error) {
 	s.dropOrphans(ctx)
 	if s.lost.Load() {

@@ -311,7 +311,7 @@ func (s *serverV4) whileHeard(ctx context.Context) (context.Context, context.Can
 	return ctx, cancel
 }
 
-// cancelInSilence cancels if nothing was received from the server for farewellSilence. It returns when ctx ends.
+// cancelInSilence cancels if nothing was received from the server for closeSilence. It returns when ctx ends.
 func (s *serverV4) cancelInSilence(ctx context.Context, cancel context.CancelFunc) {
 	heard := s.heard()
 	for sleep(ctx, closeSilence) {

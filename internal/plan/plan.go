@@ -51,7 +51,7 @@ func Build(b *v1alpha1.NFSBenchmark, t Target) (runfile.Plan, error) {
 		Run:      identity(b),
 		Clients:  max(b.Spec.Clients, 1),
 		Engine:   engine,
-		Workload: *b.Spec.Workload.DeepCopy(),
+		Workload: *b.Spec.Workload.DeepCopy(), // the plan has the type of the spec: nothing is copied field by field
 		Expect:   b.Spec.Expect.DeepCopy(),
 		Schedule: runfile.Schedule{
 			BaselineSeconds: ptr.Deref(r.BaselineSeconds, 0), WarmupSeconds: ptr.Deref(r.WarmupSeconds, 0),

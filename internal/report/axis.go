@@ -41,12 +41,18 @@ func (c axis) directions(of func(measure.SlotOps) float64) []chart.Line {
 // bands returns the windows with their names.
 func (c axis) bands() []chart.Band {
 	var out []chart.Band
+	levels := map[string]bool{}
+	for _, step := range c.Steps {
+		if step != nil {
+			levels[levelName(step)] = true
+		}
+	}
 	at := 0.0
 	for _, w := range c.Windows() {
 		if w[0].Clients > 0 {
 			out = append(out, chart.Band{
 				From: at * c.Interval, To: (at + float64(len(w))) * c.Interval,
-				Label: c.windowName(w[0].Span, w[0].Repetition), Shaded: w[0].Span == runfile.SpanWarmup,
+				Label: c.windowName(w[0].Span, w[0].Repetition, len(levels)), Shaded: w[0].Span == runfile.SpanWarmup,
 			})
 		}
 		at += float64(len(w))
@@ -54,18 +60,12 @@ func (c axis) bands() []chart.Band {
 	return out
 }
 
-// windowName names a window by its number, or by its level of load.
-func (c axis) windowName(span string, repetition int32) string {
-	levels := map[string]bool{}
-	for _, step := range c.Steps {
-		if step != nil {
-			levels[levelName(step)] = true
-		}
-	}
+// windowName names a window by its number, or by its level of load if there are several.
+func (c axis) windowName(span string, repetition int32, levels int) string {
 	switch step := c.Steps[repetition]; {
 	case span == runfile.SpanWarmup:
 		return "warm-up"
-	case step != nil && len(levels) > 1:
+	case step != nil && levels > 1:
 		return levelName(step)
 	case len(c.Steps) < 2:
 		return "measured"

@@ -217,7 +217,7 @@ func statisticTable(s measure.RepetitionFacts) *doc.Table {
 	for _, w := range s.Databases { // at most one: one client loads a database
 		for _, name := range slices.Sorted(maps.Keys(w.Statistics)) {
 			v := w.Statistics[name]
-			t.Row(name, fmt.Sprint(v), fmt.Sprintf("%.1f", float64(v)*1000/float64(max(s.DurationMilliseconds, 1))))
+			t.Row(name, fmt.Sprint(v), fmt.Sprintf("%.1f", float64(v)/s.Seconds()))
 		}
 	}
 	return t

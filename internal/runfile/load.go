@@ -50,7 +50,7 @@ type noLoad struct{}
 func (noLoad) words(name string) []string                { return []string{name} }
 func (noLoad) on(p Plan) []string                        { return p.engineWords("") }
 func (noLoad) files(*Files, Plan)                        {}
-func (noLoad) steps(p Plan) Steps                        { return p.windows(1, p.Schedule.loaded()) }
+func (noLoad) steps(p Plan) Steps                        { return p.rounds(1, p.Schedule.loaded()) }
 func (noLoad) level(_ Plan, index int32) (int32, string) { return index, "" }
 func (noLoad) check(*checker, Plan)                      {}
 
@@ -152,26 +152,31 @@ func (p Plan) ScheduledSteps() Steps {
 	if p.Clients > 1 {
 		each += orderSeconds
 	}
-	s := p.windows(1, int64(p.Schedule.WarmupSeconds)+MaxCapacityLevels*each)
+	s := p.rounds(1, int64(p.Schedule.WarmupSeconds)+MaxCapacityLevels*each)
 	s.Count *= MaxCapacityLevels
 	s.Exact = false
 	return s
 }
 
-// windows returns the steps of a plan that measures n times in each round. Each has a baseline and a load of load
-// seconds.
-func (p Plan) windows(n int, load int64) Steps {
-	count := int64(p.Schedule.Repetitions) * int64(n)
-	return Steps{Count: count, Seconds: p.Schedule.seconds(count, load), Exact: true}
+// rounds returns the steps of a plan that measures n times in each repetition.
+func (p Plan) rounds(n int, load int64) Steps {
+	return p.Schedule.windows(int64(p.Schedule.Repetitions)*int64(n), load)
 }
+
+// windows returns n steps, each with a baseline and a load of load seconds.
+func (s Schedule) windows(n, load int64) Steps { return Steps{Count: n, Seconds: s.seconds(n, load), Exact: true} }
 
 // Level returns the repetition of the spec that a repetition of a client belongs to, 0 if the load chooses its own
 // levels, and describes the level of load within it. A client numbers its repetitions over all levels.
 func (p Plan) Level(index int32) (repetition int32, words string) {
-	if p.Workload.Capacity() != nil {
+	switch {
+	case index < 1:
+		return 0, ""
+	case p.Workload.Capacity() != nil:
 		return 0, fmt.Sprintf(", level %d", index)
+	default:
+		return p.load().level(p, index)
 	}
-	return p.load().level(p, index)
 }
 
 // loaded returns the length of one warm-up and its window.
@@ -185,7 +190,9 @@ func (s Schedule) seconds(n, load int64) int64 {
 func (c *checker) workload(p Plan) {
 	given := p.loads()
 	c.check(len(given) == 1, "workload", "holds %d loads; give exactly one of raw, calibrate and slob", len(given))
-	p.load().check(c, p)
+	for _, l := range given {
+		l.check(c, p)
+	}
 }
 
 // nativeBlocks checks the sizes of I/O where the native engine takes the place of a database.

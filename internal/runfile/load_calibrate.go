@@ -40,15 +40,12 @@ func (l calibrateLoad) files(f *Files, p Plan) {
 }
 
 func (l calibrateLoad) steps(p Plan) Steps {
-	warmups := bench.OrZero(l.WarmupRuns)
-	p.Schedule.Repetitions += warmups
+	s, rounds := p.Schedule, int64(p.Schedule.Repetitions)+int64(bench.OrZero(l.WarmupRuns))
 	if p.Database != nil { // the procedure has no warm-up
-		s := p.windows(1, CalibrateCallSeconds)
-		s.Exact = false
-		return s
+		return Steps{Count: rounds, Seconds: s.seconds(rounds, CalibrateCallSeconds)}
 	}
-	s := p.windows(1, MaxCalibrateSteps*(int64(p.Schedule.LevelWarmupSeconds())+int64(p.Schedule.DurationSeconds)))
-	return Steps{Count: s.Count * MaxCalibrateSteps, Seconds: s.Seconds}
+	levels := MaxCalibrateSteps * (int64(s.LevelWarmupSeconds()) + int64(s.DurationSeconds))
+	return Steps{Count: rounds * MaxCalibrateSteps, Seconds: s.seconds(rounds, levels)}
 }
 
 // LevelWarmupSeconds returns the warm-up of a level of a native calibrate: a quarter of the window, because
@@ -70,7 +67,6 @@ func (l calibrateLoad) level(p Plan, index int32) (repetition int32, words strin
 
 func (l calibrateLoad) check(c *checker, p Plan) {
 	if p.Database != nil {
-		c.check(p.Database.Role != "", "database.role", "is empty, but CALIBRATE_IO needs SYSDBA; write SYSDBA")
 		return
 	}
 	c.check(p.Clients <= 1, "clients", "is %d, but a calibration is made by one client, which finds the level of load; "+

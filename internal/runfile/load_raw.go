@@ -31,7 +31,7 @@ func (r rawLoad) files(f *Files, _ Plan) {
 	f.native("workload.raw", bench.NativeFiles{Directory: r.Directory, ForeignFiles: r.ForeignFiles, Verify: r.Verify})
 }
 
-func (r rawLoad) steps(p Plan) Steps { return p.windows(1, p.Schedule.loaded()) }
+func (r rawLoad) steps(p Plan) Steps { return p.rounds(1, p.Schedule.loaded()) }
 
 func (r rawLoad) level(_ Plan, index int32) (repetition int32, words string) { return index, "" }
 

@@ -66,17 +66,17 @@ func (w slobLoad) steps(p Plan) Steps {
 	s, n := p.Schedule, len(w.Ramp())
 	switch {
 	case w.Kit != nil: // a kit has no warm-up
-		steps := p.windows(n, int64(s.DurationSeconds)+KitReportSeconds)
+		steps := p.rounds(n, int64(s.DurationSeconds)+KitReportSeconds)
 		steps.Exact = false
 		return steps
 	case w.WorkLoop > 0: // nor has fixed work, and it ends earlier
-		steps := p.windows(n, int64(s.DurationSeconds))
+		steps := p.rounds(n, int64(s.DurationSeconds))
 		steps.Exact = false
 		return steps
 	case p.Database != nil:
-		return p.windows(n, s.loaded())
+		return p.rounds(n, s.loaded())
 	default:
-		steps := p.windows(1, int64(n)*s.loaded()+int64(max(n-1, 0))*int64(s.PauseSeconds()))
+		steps := p.rounds(1, int64(n)*s.loaded()+int64(max(n-1, 0))*int64(s.PauseSeconds()))
 		steps.Count *= int64(n)
 		return steps
 	}

@@ -29,6 +29,8 @@ func (c *checker) database(d Database, p Plan) {
 	}
 	c.check(d.User == "" || userName.MatchString(d.User), at+".user",
 		"is not a user name of letters, digits, _, $ and #; a password does not belong here")
+	c.check(d.Role != "" || p.Workload.Calibrate == nil, at+".role",
+		"is empty, but CALIBRATE_IO needs SYSDBA; write SYSDBA")
 	c.check(d.DirectNFS == (p.Engine.Client == bench.ClientDirectNFS), at+".directNFS",
 		"is %t, but engine.client is %q; write the same of both", d.DirectNFS, p.Engine.Client)
 	c.parameters(at+".parameters", d.Parameters)

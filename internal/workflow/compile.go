@@ -44,7 +44,7 @@ const (
 	position     = "position"
 )
 
-// object is a part of an object of Argo Workflows v3.6 or later, with the fields that its types name
+// object is a part of an object of Argo Workflows v4.0 or later, with the fields that its types name
 // (pkg/apis/workflow/v1alpha1).
 type object = map[string]any
 

@@ -338,7 +338,7 @@ func TestASuiteWaitsUntilArgoIsInstalled(t *testing.T) { //nolint:paralleltest /
 	s := w.settle()
 	w.want(s, v1alpha1.ConditionWorkflowsAvailable, "False", v1alpha1.ReasonArgoMissing)
 	w.want(s, v1alpha1.ConditionReconciling, "True", v1alpha1.ReasonArgoMissing)
-	w.says(s, "Argo Workflows is not installed", "install v3.6 or newer")
+	w.says(s, "Argo Workflows is not installed", "install v4.0 or newer")
 	if s.Status.Phase != v1alpha1.SuitePending {
 		t.Errorf("phase %s", s.Status.Phase)
 	}

@@ -65,7 +65,7 @@ func (g *Gaps) Failed(start time.Duration) {
 	}
 }
 
-// keep adds the recent gap to ended. mu is held.
+// keep adds the recent gap to ended. When ended is full, keep drops the shorter half. mu is held.
 func (g *Gaps) keep() {
 	if g.recent.To-g.recent.From < max(g.least, LeastGap) {
 		return

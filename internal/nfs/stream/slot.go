@@ -69,7 +69,7 @@ func (s *Stream) set(f *fragment, sl *slot, from, to int) {
 	s.renew(f)
 }
 
-// size returns the largest transfer of an I/O.
+// size returns the most bytes that one READ or WRITE of an I/O carries.
 func (s *Stream) size(io *IO) int {
 	if io.Write {
 		return int(s.cfg.WriteBytes)

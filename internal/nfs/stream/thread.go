@@ -234,7 +234,8 @@ func (l *thread) hold(f *fragment) {
 	l.holding++
 }
 
-// unhold queues a held fragment, unless another thread has it now. That thread asks the Protocol itself.
+// unhold queues a fragment that l holds. It does nothing for any other: another thread has the slot, and asks the
+// Protocol again.
 func (l *thread) unhold(part int) {
 	if l.held[part] {
 		l.held[part] = false

@@ -29,7 +29,8 @@ func (c container) State(context.Context) (runfile.DatabaseState, error) {
 	return s, nil
 }
 
-// Restart requests one start more than there was. Repeating the request after an error is harmless.
+// Restart asks the supervisor for the start after the current one, by its number, so that a repeated request is
+// harmless.
 func (c container) Restart(ctx context.Context) error {
 	s, err := c.State(ctx)
 	if err != nil {

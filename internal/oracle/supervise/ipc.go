@@ -41,7 +41,8 @@ func (s *supervisor) removeLeftIPC() {
 	}
 }
 
-// ownIPC lists the objects of this user that no process is attached to, and reports whether the user has others.
+// ownIPC returns the objects of a kind that belong to this user and have no attached process. used reports whether
+// the user has any with an attached process.
 func (s *supervisor) ownIPC(kind string) (ids []int, used bool) {
 	// If the file cannot be read, there are none.
 	raw, _ := shareddir.Read(filepath.Join(s.o.ProcDir, "sysvipc"), kind, shareddir.SmallFile)

@@ -51,7 +51,7 @@ func (s *Source) Move(ctx context.Context, export, aggregate string,
 		out.From = vol.Aggregates[0].Name
 	}
 	if err := m.run(ctx); err != nil {
-		return runfile.VolumeMove{}, m.failed(err)
+		return runfile.VolumeMove{}, m.explain(err)
 	}
 	out.Percent, out.Seconds = 100, s.now().Sub(began).Seconds()
 	if m.percent < 100 {
@@ -60,8 +60,8 @@ func (s *Source) Move(ctx context.Context, export, aggregate string,
 	return out, nil
 }
 
-// failed adds the volume, the target aggregate and a Survey reason to err.
-func (m *move) failed(err error) error {
+// explain returns err as a SurveyError, with the volume, the target aggregate and the reason.
+func (m *move) explain(err error) error {
 	reason := runfile.SurveyMoveFailed
 	if r := rest.Reason(err); r == runfile.SurveyUntrusted || hasStatus(err, http.StatusUnauthorized) {
 		reason = r

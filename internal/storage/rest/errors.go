@@ -125,7 +125,7 @@ func plain(s string) string {
 	return s
 }
 
-// Reason returns the Survey reason of runfile for err.
+// Reason classifies err as one of the reasons of a survey in runfile, such as SurveyRefused. A SurveyError has its own.
 func Reason(err error) string {
 	if survey, ok := errors.AsType[*storage.SurveyError](err); ok {
 		return survey.Reason
