@@ -419,7 +419,8 @@ func span(unit time.Duration, such string) Kind {
 	}}
 }
 
-// link returns the Kind of flags with RATE[:MTU]. A rate is a quantity as in the API, or has a unit, such as 10Gbit or 10Gbit/s.
+// link returns the Kind of flags with RATE[:MTU]. A rate is a quantity as in the API, or has a unit, such as 10Gbit or
+// 10Gbit/s.
 func link() Kind {
 	return Kind{name: "link", parse: func(s string) (any, error) {
 		rate, mtu, hasMTU := strings.Cut(s, ":")

@@ -35,7 +35,7 @@ type engine struct {
 	arenas     []*target.Arena
 	streams    []target.Stream // one for each job
 	drivers    []driver        // of the streams
-	round      *round          // the current round; set while no worker runs
+	load       *levelLoad      // the current level; set while no worker runs
 	users      *users          // nil in a raw load
 	wrong      wrongReads
 }
@@ -48,11 +48,11 @@ type job struct {
 	next atomic.Uint64    // sequential patterns: number of the next block, without wrapping
 }
 
-// round is one stretch of load: a warm-up and the window after it.
-type round struct {
+// levelLoad is the load of one level: a warm-up and the window after it.
+type levelLoad struct {
 	base     time.Time      // when load started; the times below count from it
 	from, to time.Duration  // of the measured window
-	until    atomic.Int64   // to, or the time at which the round was ended early
+	until    atomic.Int64   // to, or the time at which the level was ended early
 	stopping atomic.Bool    // no further I/O may start
 	failed   chan error     // the first failure
 	running  sync.WaitGroup // streams
@@ -61,23 +61,23 @@ type round struct {
 	ticket atomic.Uint64    // open loop: number of the next I/O
 }
 
-func newRound(base time.Time, warmup, window time.Duration) *round {
-	r := &round{base: base, from: warmup, to: warmup + window, failed: make(chan error, 1)}
-	r.until.Store(int64(r.to))
-	return r
+func newLevelLoad(base time.Time, warmup, window time.Duration) *levelLoad {
+	on := &levelLoad{base: base, from: warmup, to: warmup + window, failed: make(chan error, 1)}
+	on.until.Store(int64(on.to))
+	return on
 }
 
-func (r *round) stop() { r.stopping.Store(true) }
+func (on *levelLoad) stop() { on.stopping.Store(true) }
 
-func (r *round) fail(err error) {
+func (on *levelLoad) fail(err error) {
 	select {
-	case r.failed <- err:
+	case on.failed <- err:
 	default: // one failure is enough
 	}
-	r.stop()
+	on.stop()
 }
 
-// newEngine prepares the workers of a raw load. Call open before the first round. release frees all
+// newEngine prepares the workers of a raw load. Call open before the first level. release frees all
 // resources.
 func newEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, now func() time.Time) (*engine, error) {
 	raw := *plan.Workload.Raw
@@ -197,7 +197,7 @@ func (e *engine) threads() (n int) {
 	return n
 }
 
-// closeStreams closes all streams. It may be called twice, but not while a round is running.
+// closeStreams closes all streams. It may be called twice, but not while a level is running.
 func (e *engine) closeStreams() error {
 	var all error
 	for _, s := range e.streams {
@@ -217,19 +217,19 @@ func (e *engine) release() error {
 
 // start starts all workers that are not idle, for a warm-up and a window of the given lengths. They stop on
 // their own at the end of the window.
-func (e *engine) start(ctx context.Context, warmup, window time.Duration) *round {
+func (e *engine) start(ctx context.Context, warmup, window time.Duration) *levelLoad {
 	e.rec.Reset()
-	r := newRound(e.now(), warmup, window)
-	e.round = r
+	on := newLevelLoad(e.now(), warmup, window)
+	e.load = on
 	for i := range e.workers {
-		e.workers[i].begin(r)
+		e.workers[i].begin(on)
 	}
 	for i, s := range e.streams {
 		if d := e.drivers[i].ready(); d.busy() {
-			r.running.Go(func() { s.Run(ctx, d) })
+			on.running.Go(func() { s.Run(ctx, d) })
 		}
 	}
-	return r
+	return on
 }
 
 // errNotAnswered means that I/Os were cancelled.
@@ -238,10 +238,10 @@ var errNotAnswered = errors.New("I/Os were not answered")
 // drain waits until no I/O is outstanding. After patience it cancels the rest and returns an error, because
 // they were not answered. If they still do not end, it abandons their workers, and the error is
 // runloop.ErrStuck, too.
-func (e *engine) drain(r *round, cancel context.CancelFunc, patience time.Duration) error {
+func (e *engine) drain(on *levelLoad, cancel context.CancelFunc, patience time.Duration) error {
 	done := make(chan struct{})
 	go func() {
-		r.running.Wait()
+		on.running.Wait()
 		close(done)
 	}()
 	if within(done, patience) {
@@ -258,14 +258,14 @@ func (e *engine) drain(r *round, cancel context.CancelFunc, patience time.Durati
 	return err
 }
 
-// settle cancels the claims of writes that no worker will send. No round may be running.
+// settle cancels the claims of writes that no worker will send. No level may be running.
 func (e *engine) settle() {
 	for i := range e.workers {
 		e.workers[i].cancel()
 	}
 }
 
-// checked returns the result of checking the reads so far. No round may be running.
+// checked returns the result of checking the reads so far. No level may be running.
 func (e *engine) checked() runfile.Verification {
 	out := e.wrong.found
 	for i := range e.workers {

@@ -14,7 +14,7 @@ import (
 	"github.com/nfsbench/nfsbench/test/targettest"
 )
 
-// hotEngine gives an engine in a round that lasts forever.
+// hotEngine gives an engine in a level that lasts forever.
 func hotEngine(tb testing.TB, pattern bench.RawPattern, rate int64) *engine {
 	tb.Helper()
 	tgt, plan := &targettest.Memory{ThreadCount: 2}, testPlan(pattern)
@@ -26,7 +26,7 @@ func hotEngine(tb testing.TB, pattern bench.RawPattern, rate int64) *engine {
 	return hot(tb, tgt, plan, nil, func(jobs []fileset.Job) (*engine, error) { return newEngine(&plan, 0, jobs, time.Now) })
 }
 
-// hot gives an engine in a round that lasts forever, over files that are filled.
+// hot gives an engine in a level that lasts forever, over files that are filled.
 func hot(tb testing.TB, tgt target.Target, plan runfile.Plan, step *runfile.Step, build func([]fileset.Job) (*engine, error)) *engine {
 	tb.Helper()
 	set, err := fileset.Prepare(tb.Context(), tgt, filesetOf(&plan, 0))
@@ -49,9 +49,9 @@ func hot(tb testing.TB, tgt target.Target, plan runfile.Plan, step *runfile.Step
 	}
 	tb.Cleanup(func() { _ = e.release() })
 	e.take(step)
-	e.round = newRound(time.Now(), 0, 1<<62)
+	e.load = newLevelLoad(time.Now(), 0, 1<<62)
 	for i := range e.workers {
-		e.workers[i].begin(e.round)
+		e.workers[i].begin(e.load)
 	}
 	return e
 }
@@ -68,7 +68,7 @@ func checkAllocations(t *testing.T, e *engine, stream int) {
 		t.Errorf("%v allocations for each operation", n)
 	}
 	select {
-	case err := <-e.round.failed:
+	case err := <-e.load.failed:
 		t.Errorf("the operations failed: %v", err)
 	default:
 	}

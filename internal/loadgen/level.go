@@ -65,18 +65,18 @@ func (l *levelReport) update(rec *recorder.Recorder) {
 	l.done, l.slow, l.Errors = done, slow, failed
 }
 
-// finish completes the report after all workers of a round have ended. It returns at most the given number of
+// finish completes the report after all workers of a level have ended. It returns at most the given number of
 // parts. Operations that were due in the window and did not end in it are slow if they were due long enough
 // before its end.
-func (l *levelReport) finish(e *engine, r *round, parts int) *runfile.LevelReport {
+func (l *levelReport) finish(e *engine, on *levelLoad, parts int) *runfile.LevelReport {
 	l.update(e.rec)
 	_, _, unended := l.read(e.rec, recorder.Unended)
 	last := len(l.Done) - 1
 	for i, b := range l.bounds {
-		l.Slow[i][last] += unended[i] + notStarted(e, r, r.to-b)
+		l.Slow[i][last] += unended[i] + notStarted(e, on, on.to-b)
 	}
 	for s := range l.Done {
-		from := r.from + time.Duration(s)*time.Second
+		from := on.from + time.Duration(s)*time.Second
 		l.Due = append(l.Due, int64(e.rate.countBefore(from+time.Second)-e.rate.countBefore(from)))
 	}
 	l.LevelReport = l.InParts(parts)
@@ -84,16 +84,16 @@ func (l *levelReport) finish(e *engine, r *round, parts int) *runfile.LevelRepor
 }
 
 // waitInVain records the operations that were due in the window and did not start before end.
-func (e *engine) waitInVain(r *round, end time.Duration) {
+func (e *engine) waitInVain(on *levelLoad, end time.Duration) {
 	d := recorder.Read
 	if e.overwrites {
 		d = recorder.Write
 	}
-	for i := max(r.ticket.Load(), e.rate.countBefore(r.from)); i < e.rate.countBefore(end); i++ {
+	for i := max(on.ticket.Load(), e.rate.countBefore(on.from)); i < e.rate.countBefore(end); i++ {
 		e.rec.Shard(0).Record(recorder.Unended, d, end-e.rate.due(i), int(e.blockBytes))
 	}
 	for i := range e.workers {
-		if w := &e.workers[i]; !w.idle && w.waiting && w.due >= r.from && w.due < end {
+		if w := &e.workers[i]; !w.idle && w.waiting && w.due >= on.from && w.due < end {
 			e.rec.Shard(0).Record(recorder.Unended, d, end-w.due, int(e.blockBytes))
 		}
 	}
@@ -101,13 +101,13 @@ func (e *engine) waitInVain(r *round, end time.Duration) {
 
 // notStarted counts the operations that were due in the window before a time and did not start: no worker
 // took them, or a worker took them too late.
-func notStarted(e *engine, r *round, before time.Duration) (n int64) {
-	taken := max(r.ticket.Load(), e.rate.countBefore(r.from))
+func notStarted(e *engine, on *levelLoad, before time.Duration) (n int64) {
+	taken := max(on.ticket.Load(), e.rate.countBefore(on.from))
 	if due := e.rate.countBefore(before); due > taken {
 		n = int64(due - taken)
 	}
 	for i := range e.workers {
-		if w := &e.workers[i]; !w.idle && w.waiting && w.due >= r.from && w.due < before {
+		if w := &e.workers[i]; !w.idle && w.waiting && w.due >= on.from && w.due < before {
 			n++
 		}
 	}

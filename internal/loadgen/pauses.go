@@ -9,12 +9,12 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// pauses returns the times without any answer in the window of a round, up to end. since is the time from
+// pauses returns the times without any answer in the window of a level, up to end. since is the time from
 // which an unfinished operation waits, or recorder.NothingWaits. It may be called while load runs.
-func (e *engine) pauses(r *round, end, since time.Duration) *runfile.Pauses {
+func (e *engine) pauses(on *levelLoad, end, since time.Duration) *runfile.Pauses {
 	out := &runfile.Pauses{LeastMilliseconds: recorder.LeastGap.Milliseconds()}
 	for path, gaps := range e.gaps(end, since) {
-		for _, p := range r.pausesOf(gaps, end) {
+		for _, p := range on.pausesOf(gaps, end) {
 			if path != "" {
 				out.Paths = append(out.Paths, runfile.PathPause{Path: path, Pause: p})
 			} else {
@@ -72,13 +72,13 @@ func (e *engine) waitsSince(end time.Duration, done uint64) time.Duration {
 
 // pausesOf returns the gaps in the window of r, up to end, in which an operation waited. A path whose
 // operations moved to other paths does not pause: it is lost.
-func (r *round) pausesOf(gaps []recorder.Gap, end time.Duration) []runfile.Pause {
+func (on *levelLoad) pausesOf(gaps []recorder.Gap, end time.Duration) []runfile.Pause {
 	var out []runfile.Pause
 	for _, g := range gaps {
-		from, to := max(g.From, g.Waiting, r.from), min(g.To, end)
+		from, to := max(g.From, g.Waiting, on.from), min(g.To, end)
 		if to-from >= recorder.LeastGap {
 			out = append(out, runfile.Pause{
-				StartMilliseconds: (from - r.from).Milliseconds(), Milliseconds: (to - from).Milliseconds(),
+				StartMilliseconds: (from - on.from).Milliseconds(), Milliseconds: (to - from).Milliseconds(),
 			})
 		}
 	}

@@ -23,7 +23,7 @@ const (
 // measuring is the state of a running repetition.
 type measuring struct {
 	index int32
-	round *round
+	load  *levelLoad
 	runloop.Level
 	read     [2]recorder.Snapshot // the current and the previous second
 	write    [2]recorder.Snapshot
@@ -54,15 +54,15 @@ func (r *Runner) Measure(ctx context.Context, rep int32, l runloop.Level) (runlo
 	if m.Warmup > 0 {
 		r.loop.Enter(runfile.SpanWarmup, rep, time.Time{})
 	}
-	m.round = r.engine.start(ioCtx, time.Duration(m.Warmup)*time.Second, time.Duration(m.Window)*time.Second)
+	m.load = r.engine.start(ioCtx, time.Duration(m.Warmup)*time.Second, time.Duration(m.Window)*time.Second)
 	err := r.watch(ctx, m)
-	m.round.stop()
+	m.load.stop()
 	m.sentinel.stop()
-	end := min(r.opt.Now().Sub(m.round.base), m.round.to)
-	m.round.until.Store(int64(end))
+	end := min(r.opt.Now().Sub(m.load.base), m.load.to)
+	m.load.until.Store(int64(end))
 	if m.inside {
 		r.putRepetition(m, end)
-		r.loop.CloseSpan(m.round.base.Add(end))
+		r.loop.CloseSpan(m.load.base.Add(end))
 		// Save the measurements before anything else: a loader that is killed while it cools down or verifies loses
 		// none of them.
 		r.loop.Save()
@@ -71,11 +71,11 @@ func (r *Runner) Measure(ctx context.Context, rep int32, l runloop.Level) (runlo
 	if ctx.Err() != nil {
 		patience = min(patience, endedDrain)
 	}
-	drained := r.engine.drain(m.round, cancel, patience)
+	drained := r.engine.drain(m.load, cancel, patience)
 	switch stuck := errors.Is(drained, runloop.ErrStuck); {
 	case !m.inside:
 	case stuck:
-		r.repetition().Pauses = r.engine.pauses(m.round, end, 0)
+		r.repetition().Pauses = r.engine.pauses(m.load, end, 0)
 	default:
 		r.putStonewall(m)
 	}
@@ -86,12 +86,12 @@ func (r *Runner) Measure(ctx context.Context, rep int32, l runloop.Level) (runlo
 		return runloop.Outcome{}, errors.Join(err, drained)
 	}
 	select {
-	case failed := <-m.round.failed: // while draining
+	case failed := <-m.load.failed: // while draining
 		err = cmp.Or(err, failed)
 	default:
 	}
 	if m.level != nil && err == nil {
-		r.repetition().Level = m.level.finish(r.engine, m.round, r.opt.Plan.ReportParts())
+		r.repetition().Level = m.level.finish(r.engine, m.load, r.opt.Plan.ReportParts())
 		r.loop.Save()
 		return runloop.Outcome{Level: &m.level.LevelReport}, nil
 	}
@@ -108,12 +108,12 @@ func (r *Runner) watch(ctx context.Context, m *measuring) error {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for second := 1; second <= m.Warmup+m.Window; second++ {
-		at := m.round.base.Add(time.Duration(second) * time.Second)
+		at := m.load.base.Add(time.Duration(second) * time.Second)
 		for again := true; again; again = r.opt.Now().Before(at) { // the clock of a test may stand still
 			timer.Reset(at.Sub(r.opt.Now()))
 			select {
 			case <-timer.C:
-			case err := <-m.round.failed:
+			case err := <-m.load.failed:
 				return err
 			case <-ctx.Done():
 				return context.Cause(ctx)
@@ -133,7 +133,7 @@ func (r *Runner) beginWindow(m *measuring) {
 	if r.opt.Nap != nil {
 		m.sentinel = startSentinel(r.opt.Now, r.opt.Nap)
 	}
-	start := m.round.base.Add(m.round.from)
+	start := m.load.base.Add(m.load.from)
 	m.late = r.opt.Now().Sub(start)
 	r.loop.Enter(runfile.SpanMeasure, m.index, start)
 	r.load.Repetitions = append(r.load.Repetitions, runfile.Repetition{Index: m.index, Start: start, Step: m.Step})
@@ -172,7 +172,7 @@ func (r *Runner) sample(m *measuring, at time.Time) {
 	r.loop.TellAt(at, "")
 	if r.loop.SaveDue(at) {
 		if m.inside {
-			r.putRepetition(m, at.Sub(m.round.base))
+			r.putRepetition(m, at.Sub(m.load.base))
 		}
 		r.loop.SaveAt(at)
 	}
@@ -187,9 +187,9 @@ func (r *Runner) repetition() *runfile.Repetition {
 func (r *Runner) putRepetition(m *measuring, end time.Duration) {
 	out := r.repetition()
 	r.putOps(m, out)
-	out.Pauses = r.engine.pauses(m.round, end, r.engine.waitsSince(end, r.done()))
+	out.Pauses = r.engine.pauses(m.load, end, r.engine.waitsSince(end, r.done()))
 	now := r.reading()
-	out.End = m.round.base.Add(end)
+	out.End = m.load.base.Add(end)
 	out.EdgeMilliseconds = max(0, m.late+r.opt.Now().Sub(out.End)).Milliseconds()
 	out.Channels = channelsSince(m.atFrom.channels, now.channels)
 	for i := range out.Channels {
@@ -204,7 +204,7 @@ func (r *Runner) putRepetition(m *measuring, end time.Duration) {
 	out.WakeUps = m.sentinel.wakeUps()
 }
 
-// done returns how many operations of the round have ended, including the warm-up.
+// done returns how many operations of the level have ended, including the warm-up.
 func (r *Runner) done() (n uint64) {
 	var s recorder.Snapshot
 	for _, d := range []recorder.Direction{recorder.Read, recorder.Write} {
@@ -239,8 +239,8 @@ func (r *Runner) putStonewall(m *measuring) {
 	out := r.repetition()
 	m.sentinel.end()
 	out.WakeUps = m.sentinel.wakeUps()
-	end := out.End.Sub(m.round.base)
-	out.Pauses = r.engine.pauses(m.round, end, recorder.NothingWaits)
+	end := out.End.Sub(m.load.base)
+	out.Pauses = r.engine.pauses(m.load, end, recorder.NothingWaits)
 	last := map[int]time.Duration{}
 	var started int64
 	for i := range r.engine.workers {
@@ -248,20 +248,20 @@ func (r *Runner) putStonewall(m *measuring) {
 		if w.idle {
 			continue
 		}
-		last[w.index] = max(last[w.index], min(w.lastDone, end)-m.round.from)
+		last[w.index] = max(last[w.index], min(w.lastDone, end)-m.load.from)
 		started += w.started
 		out.LateOps += w.late
 	}
-	out.FirstDoneNanoseconds = int64(end - m.round.from)
+	out.FirstDoneNanoseconds = int64(end - m.load.from)
 	for _, at := range last {
 		out.FirstDoneNanoseconds = min(out.FirstDoneNanoseconds, int64(max(at, 0)))
 		out.LastDoneNanoseconds = max(out.LastDoneNanoseconds, int64(at))
 	}
 	if rate := r.engine.rate; rate != nil {
-		due := int64(rate.countBefore(end) - rate.countBefore(m.round.from))
+		due := int64(rate.countBefore(end) - rate.countBefore(m.load.from))
 		out.DroppedOps = max(0, due-started)
 		if m.level == nil {
-			r.engine.waitInVain(m.round, end)
+			r.engine.waitInVain(m.load, end)
 		}
 	}
 	r.putOps(m, out)

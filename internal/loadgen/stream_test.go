@@ -137,7 +137,7 @@ func TestAPacedStreamStartsEachIOWhenItIsDue(t *testing.T) {
 // ticks is a clock that goes on by one second with each look.
 func ticks(e *engine) (looks func() int) {
 	n := 0
-	base := e.round.base
+	base := e.load.base
 	e.now = func() time.Time {
 		n++
 		return base.Add(time.Duration(n) * time.Second)
@@ -222,8 +222,8 @@ func TestWhatCouldNotBeReadIsNotCopied(t *testing.T) {
 	if d.Next(&io) {
 		t.Errorf("after a read that failed came write %v", io.Write)
 	}
-	if err := <-e.round.failed; !strings.Contains(err.Error(), `read "c0-j0.dat" at offset 0: boom`) {
-		t.Errorf("the round failed because of %v", err)
+	if err := <-e.load.failed; !strings.Contains(err.Error(), `read "c0-j0.dat" at offset 0: boom`) {
+		t.Errorf("the stretch failed because of %v", err)
 	}
 }
 
@@ -250,7 +250,7 @@ func TestAThreadForgetsTheTimeOverAPause(t *testing.T) {
 	before := looks()
 	d.ready().Next(&io)
 	if looks() == before {
-		t.Error("an I/O of a new round starts when the last one of the old round ended")
+		t.Error("an I/O of a new stretch starts when the last one of the old stretch ended")
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // remembers of the slot's last visit is then long ago.
 func TestALatencyBeginsWhereTheSlotIs(t *testing.T) {
 	e := hotEngine(t, bench.PatternRandomRead, 0)
-	clock := e.round.base
+	clock := e.load.base
 	e.now = func() time.Time { return clock }
 	d := e.drivers[0].ready()
 	for i := range 6 {

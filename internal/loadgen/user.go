@@ -55,11 +55,11 @@ func thinkOf(s *bench.SLOBWorkload) think {
 	}
 }
 
-// begin resets the state of an earlier round.
+// begin resets the state of an earlier level.
 func (u *user) begin() { u.done, u.until = 0, 0 }
 
 // pause returns how long the worker still thinks before its next operation. Think time is not latency. It is
-// bounded like the wait of an open loop, so that a stream notices the end of the round.
+// bounded like the wait of an open loop, so that a stream notices the end of the level.
 func (w *worker) pause(now time.Duration) time.Duration {
 	u := w.user
 	if u.think.every == 0 || u.done < u.think.every {
@@ -72,7 +72,7 @@ func (w *worker) pause(now time.Duration) time.Duration {
 		}
 	}
 	if now < u.until {
-		return min(u.until, w.round.to, now.Truncate(longestWait)+longestWait) - now
+		return min(u.until, w.load.to, now.Truncate(longestWait)+longestWait) - now
 	}
 	u.begin()
 	return 0
@@ -202,7 +202,7 @@ func (u *users) scans(s *bench.SLOBWorkload, workers []worker) []*job {
 	return scans
 }
 
-// take prepares the workers for a step. No round may be running.
+// take prepares the workers for a step. No level may be running.
 func (e *engine) take(step *runfile.Step) {
 	if step == nil {
 		return

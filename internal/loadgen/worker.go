@@ -16,7 +16,7 @@ import (
 
 // worker keeps one I/O of its job outstanding. It defines that I/O (next) and records its result (done), for
 // the target's stream that performs the I/O (driver). The fields below the line belong to the caller of next
-// and done; the engine reads them after the end of the round.
+// and done; the engine reads them after the end of the level.
 type worker struct {
 	engine  *engine
 	job     *job
@@ -26,11 +26,11 @@ type worker struct {
 	random  rand.Rand // of source
 	movable bool      // the buffer needs only new stamps for another block
 	user    *user     // nil in a raw load
-	idle    bool      // has no I/O in this round
+	idle    bool      // has no I/O in this level
 	turn    uint64    // counts reads, from a different number in each worker; see check
-	checked int64     // reads that were checked, of all rounds
+	checked int64     // reads that were checked, of all levels
 
-	round   *round
+	load    *levelLoad
 	block   int64         // current block
 	at      time.Duration // start of the current latency
 	due     time.Duration // when the next operation is due; open loop
@@ -68,12 +68,12 @@ type thread struct {
 	_ [cacheLines]byte
 }
 
-// longestWait bounds the wait that next requests, so that a worker notices the end of a round.
+// longestWait bounds the wait that next requests, so that a worker notices the end of a level.
 const longestWait = 250 * time.Millisecond
 
-// begin prepares the worker for a round.
-func (w *worker) begin(r *round) {
-	w.round = r
+// begin prepares the worker for a level.
+func (w *worker) begin(on *levelLoad) {
+	w.load = on
 	w.waiting, w.half, w.updates, w.claiming = false, false, false, false
 	w.lastDone, w.started, w.late = 0, 0, 0
 	if w.user != nil {
@@ -82,7 +82,7 @@ func (w *worker) begin(r *round) {
 }
 
 // next fills in the next I/O of the pattern, or the time to wait before it. It returns false if there is
-// none: the round has ended, or is being ended.
+// none: the level has ended, or is being ended.
 func (w *worker) next(io *target.IO, l *thread) bool {
 	io.Wait = 0
 	// In a search for capacity, the write of an update is due like any other I/O.
@@ -91,7 +91,7 @@ func (w *worker) next(io *target.IO, l *thread) bool {
 		w.at = w.elapsed()
 		return true
 	}
-	if w.idle || w.round.stopping.Load() {
+	if w.idle || w.load.stopping.Load() {
 		return false
 	}
 	now := l.ended
@@ -100,7 +100,7 @@ func (w *worker) next(io *target.IO, l *thread) bool {
 	}
 	l.slot = -1
 	if rate := w.engine.rate; rate == nil {
-		if now >= w.round.to {
+		if now >= w.load.to {
 			return false
 		}
 		w.at = now
@@ -134,7 +134,7 @@ func (w *worker) fill(io *target.IO, now time.Duration) bool {
 		w.claiming, io.Wait = true, claimWait
 		// An open loop counts an operation without time to start as never started.
 		w.waiting, w.overdue = w.engine.rate != nil, true
-		return now < w.round.to
+		return now < w.load.to
 	}
 	w.claiming = false
 	w.count()
@@ -176,15 +176,15 @@ func (w *worker) cancel() {
 }
 
 // await reports whether an open loop may start another operation, and returns the time until it is due.
-// Waiting workers look up at multiples of longestWait, so that they notice the end of the round; at common
+// Waiting workers look up at multiples of longestWait, so that they notice the end of the level; at common
 // moments this costs the fewest wake-ups.
 func (w *worker) await(now time.Duration) (more bool, wait time.Duration) {
 	if !w.waiting {
-		w.due = w.engine.rate.due(w.round.ticket.Add(1) - 1)
-		if w.due >= w.round.to {
+		w.due = w.engine.rate.due(w.load.ticket.Add(1) - 1)
+		if w.due >= w.load.to {
 			return false, 0
 		}
-		if w.overdue = now > w.due; w.overdue && now >= w.round.to {
+		if w.overdue = now > w.due; w.overdue && now >= w.load.to {
 			w.waiting = true
 			return false, 0 // dropped
 		}
@@ -200,7 +200,7 @@ func (w *worker) count() {
 	if w.engine.rate == nil {
 		return
 	}
-	if w.due >= w.round.from {
+	if w.due >= w.load.from {
 		w.started++
 		if w.overdue {
 			w.late++
@@ -305,26 +305,26 @@ func (r *wrongReads) note(f *fileset.File, bad *content.Difference, path string)
 	r.found.AddExample(example)
 }
 
-// fail ends the round. For an I/O that the engine cancelled the round has already ended.
+// fail ends the level. For an I/O that the engine cancelled the level has already ended.
 func (w *worker) fail(io *target.IO) {
 	verb, name := "read", w.job.Main.Name
 	if io.Write {
 		verb, name = "write", w.writes().Name
 	}
-	w.round.fail(fmt.Errorf("%s %q at offset %d: %w", verb, name, io.Offset, io.Err))
+	w.load.fail(fmt.Errorf("%s %q at offset %d: %w", verb, name, io.Offset, io.Err))
 }
 
-// record counts an operation in the window in which it ended. After the end of the round it records a
+// record counts an operation in the window in which it ended. After the end of the level it records a
 // successful operation only as unended.
 func (w *worker) record(to *recorder.Shard, d recorder.Direction, end time.Duration, err error) {
 	phase := recorder.Measure
-	switch until := time.Duration(w.round.until.Load()); {
+	switch until := time.Duration(w.load.until.Load()); {
 	case end >= until && err == nil:
-		if w.engine.rate == nil || w.at >= w.round.from {
+		if w.engine.rate == nil || w.at >= w.load.from {
 			to.Record(recorder.Unended, d, until-w.at, len(w.buf))
 		}
 		return
-	case end < w.round.from:
+	case end < w.load.from:
 		phase = recorder.Warmup
 	default:
 		w.lastDone = end
@@ -348,7 +348,7 @@ func (w *worker) writes() *fileset.File {
 	}
 }
 
-func (w *worker) elapsed() time.Duration { return w.engine.now().Sub(w.round.base) }
+func (w *worker) elapsed() time.Duration { return w.engine.now().Sub(w.load.base) }
 
 // patternOf returns the kinds of operations in a pattern. In a mixed pattern they differ.
 func patternOf(raw *bench.RawWorkload) (overwrites, copies, draws bool) {
@@ -372,7 +372,7 @@ type driver struct {
 	threads []thread
 }
 
-// ready resets the state of the threads from an earlier round.
+// ready resets the state of the threads from an earlier level.
 func (d *driver) ready() *driver {
 	for i := range d.threads {
 		d.threads[i].slot = -1

@@ -23,7 +23,7 @@ type Gap struct{ From, To, Waiting time.Duration }
 // NothingWaits is the Waiting of a gap without a known waiting operation.
 const NothingWaits = time.Duration(math.MaxInt64)
 
-// Gaps records the gaps of one thread in one round. All times count from the start of the round. Only the thread
+// Gaps records the gaps of one thread in one level. All times count from the start of the level. Only the thread
 // calls Answered and Failed; Until may be called concurrently. The zero value is ready to use.
 type Gaps struct {
 	last   atomic.Int64 // time of the newest answer
