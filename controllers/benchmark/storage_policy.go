@@ -97,10 +97,7 @@ func (r *Reconciler) mountable(s *scope) *runfile.Survey {
 // result. It checks once, because the limit on results counts all benchmarks of a namespace.
 func (r *Reconciler) checkLimits(ctx context.Context, s *scope, p runfile.Plan) error {
 	limits := s.policy.Limits
-	took := time.Duration(p.Schedule.TimeoutSeconds)*time.Second + shutdownOf(s.b)
-	if p.Database != nil {
-		took += time.Duration(p.Database.StartupTimeoutSeconds) * time.Second
-	}
+	took := time.Duration(int64(p.Schedule.TimeoutSeconds)+p.StartupSeconds())*time.Second + shutdownOf(s.b)
 	if took > limits.MaxHold.Duration {
 		return invalid(v1alpha1.ReasonPolicyDenied, "spec.run: the run may take %s and the policy of this cluster allows "+
 			"at most %s. Shorten it or set run.timeoutSeconds, or ask an administrator to raise policy.limits.maxHold of "+

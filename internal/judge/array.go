@@ -129,7 +129,7 @@ func withDisagreement(all []disagreement, d disagreement) []disagreement {
 
 // disagreements returns the disagreements of one repetition and source, over the seconds that the storage counted.
 func (c *facts) disagreements(s measure.RepetitionFacts, w runfile.StorageWindow) []disagreement {
-	uncounted := c.Plan.Database != nil && s.Total.Ops == 0
+	uncounted := c.engine.database && s.Total.Ops == 0
 	// Prometheus samples are older than their timestamps, which does not matter in long windows.
 	stale := w.Seconds < scrapedSeconds && c.IsPrometheus(w)
 	if stale || s.DurationMilliseconds <= 0 || uncounted {

@@ -16,10 +16,6 @@ func checkCalibration(c *facts, found *findings) {
 	if plan == nil {
 		return
 	}
-	what := "CALIBRATE_IO"
-	if c.Plan.Database == nil {
-		what = "What CALIBRATE_IO does"
-	}
 	megabytes := ""
 	for _, w := range c.Overall.Databases {
 		if o := w.Calibration; o != nil {
@@ -29,7 +25,7 @@ func checkCalibration(c *facts, found *findings) {
 		}
 	}
 	found.info(CalibrationOnly, "%s is not the I/O of a database, and two runs of it differ: Oracle and NetApp advise "+
-		"against comparing storage with it. Use workload.slob for that.%s", what, megabytes)
+		"against comparing storage with it. Use workload.slob for that.%s", c.engine.calibration, megabytes)
 	for _, w := range c.Overall.Databases {
 		if w.DatafileBytes > 0 {
 			found.info(CacheSuspected, "CALIBRATE_IO reads all datafiles: %s were read %.1f times. To measure more than "+
@@ -38,7 +34,7 @@ func checkCalibration(c *facts, found *findings) {
 		}
 	}
 	for _, s := range c.Calibrations {
-		if l := s.ActualLatencyMilliseconds; l != nil && *l <= 1 && !s.Warmup && c.Plan.Database != nil {
+		if l := s.ActualLatencyMilliseconds; l != nil && *l <= 1 && !s.Warmup && c.engine.database {
 			found.info(LatencyResolution, "CALIBRATE_IO reports latency in whole milliseconds, here %d: this is too coarse "+
 				"for this storage.%s", *l, c.finerLatency())
 		}

@@ -43,11 +43,7 @@ func (c *facts) limit(r measure.Search, b runfile.LatencyBound, rate int64) (by,
 			}
 		}
 	}
-	used := "neither the links nor the CPUs that were sampled nor the I/Os outstanding were used up"
-	if c.Plan.Database != nil {
-		used = "neither the links nor the CPUs that were sampled were used up; whether the sessions were is not known"
-	}
-	return measure.LimitStorage, fmt.Sprintf("At %d operations/s %s.", levels[0].Step.OperationsPerSecond, used)
+	return measure.LimitStorage, fmt.Sprintf("At %d operations/s %s.", levels[0].Step.OperationsPerSecond, c.engine.unused)
 }
 
 func fullWire(s *measure.RepetitionFacts) []string {

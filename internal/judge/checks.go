@@ -4,7 +4,7 @@ package judge
 type check func(c *facts, found *findings)
 
 // checks returns the checks that apply to the result: some apply to every result, others only to measured results or
-// to databases. Findings of one code and severity are shown in the order of their checks.
+// to those of one engine. Findings of one code and severity are shown in the order of their checks.
 func (c *facts) checks() []check {
 	all := []check{
 		checkEnd, checkProtocol, checkDirectNFS, checkFilesystem, checkHomes, checkMTU, checkClocks, checkCollection,
@@ -19,13 +19,7 @@ func (c *facts) checks() []check {
 			checkStorageCPU, checkCopy, checkStalls,
 			checkOmission, checkCalibration, checkPauses,
 		)
-	}
-	if c.Overall != nil && c.Plan.Database != nil {
-		all = append(all,
-			checkOranfstab, checkServiceTime, checkUserTime, checkBatches, checkScan, checkParameters, checkBufferCache,
-			checkRelease, checkWaits, checkAsyncLimit, checkForeignReads, checkForeignSessions, checkInstances, checkReport,
-			checkTrunking, checkAsync, checkStatements, checkTimeUnit, checkPhases,
-		)
+		all = append(all, c.engine.checks...)
 	}
 	return all
 }

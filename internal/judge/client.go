@@ -59,7 +59,7 @@ func checkClientCache(c *facts, found *findings) {
 		checkPageCache(c.Overall, found, int64(float64(read)*c.Overall.Mount.Least))
 		return // the counters decide
 	}
-	if c.Plan.Database != nil {
+	if c.engine.database {
 		return // the loader does not know what a database does with its mount
 	}
 	for _, cl := range c.Clients {
@@ -178,7 +178,7 @@ func checkForeignLoad(c *facts, found *findings) {
 // and only our own loads, because a database has other files.
 func checkForeignMount(c *facts, found *findings) {
 	buffered := func(cl measure.Client) bool { return cl.Mount == nil || !cl.Mount.DirectIO }
-	if !c.Kernel() || c.Plan.Database != nil || slices.ContainsFunc(c.Clients, buffered) {
+	if !c.Kernel() || c.engine.database || slices.ContainsFunc(c.Clients, buffered) {
 		return
 	}
 	for _, s := range c.Repetitions {

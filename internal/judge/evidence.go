@@ -22,23 +22,6 @@ type Evidence struct {
 	Doubted bool `json:"doubted,omitempty"`
 }
 
-// evidence determines what carried the load from the channels of Direct NFS,
-// the mount of the kernel, or everything that a database observed.
-func (c *facts) evidence() Evidence {
-	switch {
-	case c.Overall != nil && c.Plan.Database != nil && len(c.Databases) > 0:
-		return c.databaseEvidence()
-	case c.Overall == nil || c.Overall.Total.Bytes == 0:
-		return Evidence{Message: "Nothing was measured, so no protocol was seen under load."}
-	case c.Plan.Database != nil:
-		return Evidence{Message: "The database's own counters were not read, so no protocol was seen under load."}
-	case c.Plan.Engine.Client == bench.ClientDirectNFS:
-		return c.directEvidence()
-	default:
-		return c.kernelEvidence()
-	}
-}
-
 func (c *facts) directEvidence() Evidence {
 	s := c.Overall
 	bytes, layouts, paths, missing := int64(0), int64(0), 0, []string(nil)

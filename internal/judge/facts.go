@@ -9,6 +9,7 @@ import (
 type facts struct {
 	*measure.Facts
 
+	engine   engine
 	limited  *measure.Capacity // the capacity with its limits; nil: no search
 	protocol Evidence
 }

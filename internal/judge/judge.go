@@ -25,14 +25,11 @@ import (
 func Judge(r runfile.Result) Judgement {
 	c := newFacts(r)
 	j := Judgement{
-		Facts: c.Facts, Engine: measure.EngineNative, VariationPermille: (*measure.Permille)(c.Variation), Steps: c.Steps,
+		Facts: c.Facts, Engine: c.Engine(), VariationPermille: (*measure.Permille)(c.Variation), Steps: c.Steps,
 		Capacity: c.limited,
 		Database: c.Database, Wire: c.Wire, Protocol: c.protocol, Series: c.SeriesPoints(),
 	}
 	j.Data = dataWords(c.Clients)
-	if r.Plan.Database != nil {
-		j.Engine = measure.EngineOracle
-	}
 	for _, s := range c.Headline {
 		j.Repetitions = append(j.Repetitions, s.Summary)
 	}
@@ -90,6 +87,7 @@ type Judgement struct {
 
 func newFacts(r runfile.Result) *facts {
 	c := &facts{Facts: measure.Of(r)}
-	c.limited, c.protocol = c.withLimits(), c.evidence()
+	c.engine = engineOf(c.Engine())
+	c.limited, c.protocol = c.withLimits(), c.engine.evidence(c)
 	return c
 }

@@ -48,7 +48,7 @@ func Points(r runfile.Result) [][]runfile.SuitePoint {
 	for _, round := range rounds {
 		// A median over rounds is not a sample.
 		if of := c.OfRound(round); of.Overall != nil {
-			points = append(points, headline(of.Steps, &of.Overall.Summary, (&facts{Facts: of}).withLimits()))
+			points = append(points, headline(of.Steps, &of.Overall.Summary, (&facts{Facts: of, engine: c.engine}).withLimits()))
 		}
 	}
 	return points

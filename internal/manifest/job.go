@@ -86,10 +86,7 @@ func LoadJob(b *v1alpha1.NFSBenchmark, p runfile.Plan, claim string, images Imag
 	place(&spec, b, p.Clients, images)
 
 	// The loader counts from its own start, after the database is ready.
-	deadline := int64(p.Schedule.TimeoutSeconds) + deadlineSlack
-	if p.Database != nil {
-		deadline += int64(p.Database.StartupTimeoutSeconds)
-	}
+	deadline := int64(p.Schedule.TimeoutSeconds) + p.StartupSeconds() + deadlineSlack
 	job := newJob(b, NamesOf(b).Load, ComponentLoad, deadline, spec, images)
 	job.Spec.Parallelism, job.Spec.Completions = &p.Clients, &p.Clients
 	job.Spec.CompletionMode = new(batchv1.IndexedCompletion)

@@ -218,7 +218,7 @@ func (c *Facts) capacityOf() *Capacity {
 	}
 	out := &Capacity{
 		Searches: int32(len(c.Searches)), Curve: c.curve(), //nolint:gosec // rounds are few
-		Statements: c.Plan.Database != nil,
+		Statements: c.engine.statements,
 	}
 	for i, b := range c.Bounds {
 		out.Bounds = append(out.Bounds, c.boundCapacity(i, b))
@@ -298,8 +298,8 @@ func (r Search) Around(rate int64) []*RepetitionFacts {
 // that product; 0 = unknown.
 func (c *Facts) MostOutstanding(clients int32) (ios int64, product string) {
 	if s := c.Plan.Workload.SLOB; s != nil {
-		if c.Plan.Database != nil || len(s.Ramp()) == 0 {
-			return 0, "" // a database session does more than wait for reads
+		if c.engine.statements || len(s.Ramp()) == 0 {
+			return 0, ""
 		}
 		users := int64(s.Ramp()[0]) * int64(clients)
 		if s.Access == bench.SLOBFullTableScan {
@@ -341,7 +341,7 @@ func (c *Facts) curvePoint(group []searchLevel) (p CurvePoint, follows bool) {
 	due, n := 0.0, float64(len(group))
 	for _, l := range group {
 		due += l.due()
-		if c.Plan.Database != nil {
+		if c.engine.statements {
 			total = total.plus(l.statements())
 		} else {
 			read, write, total = joined(read, l.Read), joined(write, l.Write), total.plus(l.Total)

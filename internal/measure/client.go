@@ -1,9 +1,6 @@
 package measure
 
 import (
-	"regexp"
-	"slices"
-
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -29,22 +26,6 @@ func bytesRate(w runfile.StorageWindow) (float64, bool) {
 		return 0, false
 	}
 	return float64(*w.ReadBytes+*w.WriteBytes) / w.Seconds, true
-}
-
-// databaseCores returns the number of cores that the database can use at most; 0 = unknown, or all cores of its
-// machine. The editions with a limit use two (Oracle Database Licensing Information).
-func (c *Facts) databaseCores() float64 {
-	if c.Plan.Database == nil {
-		return 0
-	}
-	if m := c.Plan.Database.CPUMillis; m > 0 {
-		return float64(m) / 1000
-	}
-	limited := regexp.MustCompile(`(?i)\bfree\b|express edition`)
-	if slices.ContainsFunc(c.Oracles, func(o runfile.Oracle) bool { return limited.MatchString(o.Banner) }) {
-		return 2
-	}
-	return 0
 }
 
 func (c *Facts) clientCPU(s RepetitionFacts) ClientCPU {

@@ -90,8 +90,8 @@ func EventOf(w runfile.OracleWindow, name string) (waits, micros int64) {
 
 // databaseSummary summarizes the database views. Files come from the
 // representative repetition, servers and channels from all that count.
-func (c *Facts) databaseSummary() *DatabaseSummary {
-	if c.Plan.Database == nil || c.Overall == nil {
+func databaseSummary(c *Facts) *DatabaseSummary {
+	if c.Overall == nil {
 		return nil
 	}
 	d := &DatabaseSummary{Files: fileSummaries(c.Overall.Databases)}

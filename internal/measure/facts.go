@@ -11,6 +11,7 @@ import (
 // Facts holds the numbers of a result. Nothing changes them after Of returns.
 type Facts struct {
 	result runfile.Result
+	engine engine
 
 	Plan      runfile.Plan
 	Simulated bool                   // a stand-in took part
@@ -114,7 +115,7 @@ func windowOf(cl runfile.ClientResult, kind string, index int32) *runfile.Observ
 func (c *Facts) Raw() bench.RawWorkload { return bench.OrZero(c.Plan.Workload.Raw) }
 
 // Native reports whether our user-space client carried the load.
-func (c *Facts) Native() bool { return !c.Kernel() && c.Plan.Database == nil }
+func (c *Facts) Native() bool { return !c.Kernel() && c.Engine() == EngineNative }
 
 // Kernel reports whether the kernel's client did the I/O.
 func (c *Facts) Kernel() bool { return c.Plan.Engine.Client == bench.ClientKernel }

@@ -11,7 +11,8 @@ import (
 // Of computes the facts of a result.
 func Of(r runfile.Result) *Facts {
 	c := &Facts{
-		result: r, Plan: r.Plan, Simulated: r.Simulated, Survey: bench.OrZero(r.Plan.Survey), Declared: declaredPaths(r.Plan),
+		result: r, engine: engineOf(r.Plan), Plan: r.Plan, Simulated: r.Simulated,
+		Survey: bench.OrZero(r.Plan.Survey), Declared: declaredPaths(r.Plan),
 		Block: r.Plan.Files().LoadBytes, Bounds: searchBounds(r.Plan), timelines: map[int32]*timeline{},
 	}
 	c.Volume = bench.OrZero(c.Survey.Volume)
@@ -29,7 +30,7 @@ func Of(r runfile.Result) *Facts {
 			}
 		}
 	}
-	c.Cores = c.databaseCores()
+	c.Cores = c.engine.cores(c)
 	c.Transfer = [2]int64{Reads: c.transferBytes(Reads), Writes: c.transferBytes(Writes)}
 	c.Wire = c.wireLimit()
 	for _, index := range slices.Sorted(maps.Keys(indexes)) {
@@ -43,7 +44,7 @@ func Of(r runfile.Result) *Facts {
 		}
 	}
 	c.conclude()
-	c.Database = c.databaseSummary()
+	c.Database = c.engine.database(c)
 	c.Indirect = c.indirections()
 	c.Silent = c.silences()
 	return c

@@ -91,42 +91,7 @@ func (c *Facts) pathShares(parts []part) []PathShare {
 	for _, d := range c.Declared {
 		t.row(d, "")
 	}
-	if c.Plan.Database != nil {
-		return c.databasePaths(t, parts)
-	}
-	for _, p := range parts {
-		for _, ch := range p.rep.Channels {
-			t.row(PathPair{Local: ch.Local, Path: ch.Path}, ch.Role).add(ch, p.seconds)
-		}
-	}
-	if len(ByLayout(t.shares)) > 0 {
-		for i, p := range t.shares {
-			if l := c.Survey.LIF(p.Path); l != nil {
-				t.shares[i].LIF, t.shares[i].Node = l.Name, l.Node
-			}
-		}
-	}
-	return t.shared(PathShare.Bytes)
-}
-
-// databasePaths returns the paths of V$DNFS_CHANNELS, which counts calls and no
-// bytes. Without a row nothing is known about the paths, not even whether they
-// are missing.
-func (c *Facts) databasePaths(t *pathTable, parts []part) []PathShare {
-	seen := false
-	for _, p := range parts {
-		for _, ch := range c.OwnChannels(bench.OrZero(p.rep.Oracle).DirectNFS.Channels) {
-			seen = true
-			share := t.row(PathPair{Local: ch.Local, Path: ch.Path}, "")
-			share.State = bench.PathUp
-			share.Calls += ch.Sends + ch.Receives
-			share.Reconnects += ch.Reconnects
-		}
-	}
-	if !seen {
-		return nil
-	}
-	return t.shared(func(p PathShare) int64 { return p.Calls })
+	return c.engine.paths(t, parts)
 }
 
 // OwnChannels returns the channels of the server in the plan; a database may use others. It returns all channels of

@@ -139,7 +139,7 @@ func (c *Facts) Outstanding() (ios int64, raise string) {
 	if c.Overall.Step != nil {
 		users = int64(c.Overall.Step.Users)
 	}
-	if s.Access == bench.SLOBFullTableScan && c.Plan.Database == nil {
+	if s.Access == bench.SLOBFullTableScan && !c.engine.statements {
 		users *= int64(max(s.ReadAhead, 1))
 	}
 	return users, "users"

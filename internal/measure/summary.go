@@ -179,12 +179,6 @@ type SeriesPoint struct {
 	WriteBytesPerSecond int64   `json:"writeBytesPerSecond"`
 }
 
-// The engines.
-const (
-	EngineNative = "Native" // our own I/O
-	EngineOracle = "Oracle" // SQL in a database
-)
-
 // StepSummary is one level of load: its median repetition over the rounds.
 type StepSummary struct {
 	Kind    string  `json:"kind"`            // runfile.StepUsers, ...

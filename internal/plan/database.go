@@ -48,7 +48,7 @@ func NeedsVolume(b *v1alpha1.NFSBenchmark) bool {
 // DataDirectory returns the mount path of the volume in the pods of a run, which the oranfstab names too. For an
 // existing database database.external.mountPath names it.
 func DataDirectory(b *v1alpha1.NFSBenchmark) string {
-	if container(b) != nil {
+	if Container(b) != nil {
 		return DatabasePath
 	}
 	return MountPath
@@ -56,18 +56,26 @@ func DataDirectory(b *v1alpha1.NFSBenchmark) string {
 
 // RedoExport returns the export of the redo logs; empty if they are with the data.
 func RedoExport(b *v1alpha1.NFSBenchmark) string {
-	if container(b) == nil || b.Spec.Storage.Export == nil {
+	if Container(b) == nil || b.Spec.Storage.Export == nil {
 		return ""
 	}
 	return b.Spec.Storage.Export.RedoPath
 }
 
-// container returns the database that the run starts; nil = none.
-func container(b *v1alpha1.NFSBenchmark) *v1alpha1.DatabaseContainer {
+// Container returns the database that the run starts; nil = none.
+func Container(b *v1alpha1.NFSBenchmark) *v1alpha1.DatabaseContainer {
 	if b.Spec.Database == nil {
 		return nil
 	}
 	return b.Spec.Database.Container
+}
+
+// External returns the database that exists already and that the run loads; nil = none.
+func External(b *v1alpha1.NFSBenchmark) *v1alpha1.DatabaseExternal {
+	if b.Spec.Database == nil {
+		return nil
+	}
+	return b.Spec.Database.External
 }
 
 // Instance holds the values that follow from the spec of a database container.
@@ -186,7 +194,7 @@ func external(x *v1alpha1.DatabaseExternal, direct bool) *runfile.Database {
 // or prefetched reads as db file sequential read. No job of the database runs beside the load, such as the gathering of
 // statistics in a new database.
 func parameters(b *v1alpha1.NFSBenchmark, i Instance, direct bool) map[string]string {
-	c := container(b)
+	c := Container(b)
 	out := map[string]string{}
 	derive := func(name, value string, unless ...string) {
 		for _, u := range append(unless, name) {

@@ -25,8 +25,8 @@ func DeclaredKeys(b *v1alpha1.NFSBenchmark) []string {
 			keys = append(keys, ServerKeys([]string{path.Path})...)
 		}
 	}
-	if d := b.Spec.Database; d != nil && d.External != nil {
-		where, _, _ := strings.Cut(string(d.External.ConnectString), "?")
+	if d := External(b); d != nil {
+		where, _, _ := strings.Cut(string(d.ConnectString), "?")
 		keys = append(keys, "database/"+strings.ToLower(where))
 	}
 	return keys

@@ -67,7 +67,7 @@ func sessions(w bench.Workload) int64 {
 
 // checkInstance rejects parameters with which Oracle would not start, or that Oracle would replace.
 func checkInstance(b *v1alpha1.NFSBenchmark, parameters map[string]string) error {
-	c := container(b)
+	c := Container(b)
 	if regexp.MustCompile(`:1[18]\.\d+\.[0-9.]*-xe`).MatchString(c.Image) {
 		return fmt.Errorf("database.container.image: %s is made to run as root, and databases run as the user oracle "+
 			"(54321): use express:21.3.0-xe, or an image of Oracle Free", c.Image)

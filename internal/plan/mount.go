@@ -50,7 +50,7 @@ const databaseTransferBytes = 256 << 10
 // manager.
 func MountOptionsOf(b *v1alpha1.NFSBenchmark, server string) []string {
 	p := b.Spec.Protocol
-	if container(b) != nil && p.TransferSize == nil {
+	if Container(b) != nil && p.TransferSize == nil {
 		p.TransferSize = resource.NewQuantity(databaseTransferBytes, resource.BinarySI)
 	}
 	return MountOptions(p, server)

@@ -65,7 +65,7 @@ func Build(b *v1alpha1.NFSBenchmark, t Target) (runfile.Plan, error) {
 		Link:     b.Spec.Protocol.Link.DeepCopy(),
 		Keep:     keeps(b),
 	}
-	if container(b) != nil {
+	if Container(b) != nil {
 		if err := checkInstance(b, p.Database.Parameters); err != nil {
 			return runfile.Plan{}, err
 		}
@@ -111,7 +111,7 @@ func engine(b *v1alpha1.NFSBenchmark, t Target) (runfile.Engine, error) {
 		}
 		e.RequireNFS = st.Claim == nil || st.Claim.NonNFS != v1alpha1.NonNFSMeasure
 	}
-	if MountDecides(pr) || isExternal(b) && (len(t.Paths) == 0 || t.Export == "") {
+	if MountDecides(pr) || External(b) != nil && (len(t.Paths) == 0 || t.Export == "") {
 		return e, nil
 	}
 	if len(t.Paths) == 0 {
@@ -135,10 +135,6 @@ func mountedServer(t Target) string {
 	}
 }
 
-func isExternal(b *v1alpha1.NFSBenchmark) bool {
-	return b.Spec.Database != nil && b.Spec.Database.External != nil
-}
-
 func credential(id *int64) *uint32 {
 	if id == nil {
 		return nil
@@ -152,7 +148,7 @@ func credential(id *int64) *uint32 {
 // paths. pNFS finds its own paths behind the first.
 func checkTrunking(b *v1alpha1.NFSBenchmark, t Target) error {
 	v := b.Spec.Protocol.Version
-	if b.Spec.Database == nil || isExternal(b) || len(t.Paths) < 2 || v != bench.NFSv40 && v != bench.NFSv41 {
+	if b.Spec.Database == nil || External(b) != nil || len(t.Paths) < 2 || v != bench.NFSv40 && v != bench.NFSv41 {
 		return nil
 	}
 	return fmt.Errorf("%d paths with %s: Oracle's Direct NFS uses several paths with NFSv3 only; name one in "+

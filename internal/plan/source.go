@@ -80,11 +80,11 @@ func SecretUses(b *v1alpha1.NFSBenchmark) []SecretUse {
 	if name := SecretName(b); name != "" {
 		uses = append(uses, SecretUse{"spec.storage.array", name})
 	}
-	if d := b.Spec.Database; d != nil && d.Container != nil {
-		uses = append(uses, SecretUse{"spec.database.container.passwordSecretRef", d.Container.PasswordSecretRef.Name})
+	if d := Container(b); d != nil {
+		uses = append(uses, SecretUse{"spec.database.container.passwordSecretRef", d.PasswordSecretRef.Name})
 	}
-	if d := b.Spec.Database; d != nil && d.External != nil {
-		uses = append(uses, SecretUse{"spec.database.external.credentialsSecretRef", d.External.CredentialsSecretRef.Name})
+	if d := External(b); d != nil {
+		uses = append(uses, SecretUse{"spec.database.external.credentialsSecretRef", d.CredentialsSecretRef.Name})
 	}
 	if p := b.Spec.Pods; p != nil {
 		for _, s := range p.ImagePullSecrets {

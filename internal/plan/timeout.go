@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -26,7 +27,7 @@ func timeout(b *v1alpha1.NFSBenchmark, p runfile.Plan) int32 {
 	if p.Database == nil {
 		parts += int64(p.Engine.CallTimeoutSeconds) // the last I/Os, if the storage stands still at the end
 	}
-	if d := p.Database; d != nil && d.Kind == runfile.DatabaseContainer {
+	if d := bench.OrZero(p.Database); d.Kind == runfile.DatabaseContainer {
 		// The database starts once for its creation, and once more with its parameters.
 		parts += int64(d.StartupTimeoutSeconds) + restartSeconds
 		// Redo logs and undo are written in full when they are created.

@@ -23,7 +23,7 @@ func calibratedBytes(b *v1alpha1.NFSBenchmark) int64 {
 func DatabaseBytes(b *v1alpha1.NFSBenchmark) int64 {
 	sum := emptyDatabaseBytes + TableBytes(b)
 	sum += calibratedBytes(b)
-	if c := container(b); c != nil {
+	if c := Container(b); c != nil {
 		sum += bytesOf(c.UndoSize)
 		if RedoExport(b) == "" {
 			sum += redoGroups * bytesOf(c.RedoLogSize)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 )
 
 // load is one kind of workload. Each kind is in a file of its own: load_raw.go, load_calibrate.go, load_slob.go.
@@ -25,18 +26,26 @@ type load interface {
 	check(c *checker, p Plan)
 }
 
-// loads returns the workloads of a plan. A valid plan has one.
+// loads returns the workloads of a plan, for its engine. A valid plan has one.
 func (p Plan) loads() (given []load) {
 	if w := p.Workload.Raw; w != nil {
 		given = append(given, rawLoad{*w})
 	}
 	if w := p.Workload.Calibrate; w != nil {
-		given = append(given, calibrateLoad{*w})
+		given = append(given, p.byEngine(nativeCalibration{calibrateLoad{*w}}, databaseCalibration{calibrateLoad{*w}}))
 	}
 	if w := p.Workload.SLOB; w != nil {
-		given = append(given, slobLoad{*w})
+		given = append(given, p.byEngine(nativeSLOB{slobLoad{*w}}, databaseSLOB{slobLoad{*w}}))
 	}
 	return given
+}
+
+// byEngine returns the load of the engine of a plan.
+func (p Plan) byEngine(native, database load) load {
+	if p.Database == nil {
+		return native
+	}
+	return database
 }
 
 // load returns the workload of a plan. A plan without a workload is invalid, but its result can still be judged.
@@ -48,7 +57,7 @@ func (p Plan) load() load {
 type noLoad struct{}
 
 func (noLoad) words(name string) []string                { return []string{name} }
-func (noLoad) on(p Plan) []string                        { return p.engineWords("") }
+func (noLoad) on(p Plan) []string                        { return []string{p.engineWords()} }
 func (noLoad) files(*Files, Plan)                        {}
 func (noLoad) steps(p Plan) Steps                        { return p.rounds(1, p.Schedule.loaded()) }
 func (noLoad) level(_ Plan, index int32) (int32, string) { return index, "" }
@@ -68,16 +77,17 @@ func (p Plan) Words() (load, on []string) {
 	return load, p.load().on(p)
 }
 
-// engineWords describes the program that makes the load, and the data.
-func (p Plan) engineWords(data string) []string {
-	engine := "native engine"
-	if p.Database != nil {
-		engine = "Oracle"
+// Names of the engines in descriptions.
+const (
+	nativeWords   = "native engine"
+	databaseWords = "Oracle"
+)
+
+func (p Plan) engineWords() string {
+	if p.Database == nil {
+		return nativeWords
 	}
-	if data == "" {
-		return []string{engine}
-	}
-	return []string{engine, data}
+	return databaseWords
 }
 
 // Files describes the data of a load.
@@ -107,6 +117,9 @@ func (p Plan) Files() Files {
 	p.load().files(&f, p)
 	return f
 }
+
+// words describes the files of the native engine.
+func (f Files) words() string { return human.Count(f.Count, "file") + " of " + human.Size(f.SizeBytes) }
 
 // native sets what a workload says about the files of the native engine.
 func (f *Files) native(field string, n bench.NativeFiles) {
@@ -164,7 +177,9 @@ func (p Plan) rounds(n int, load int64) Steps {
 }
 
 // windows returns n steps, each with a baseline and a load of load seconds.
-func (s Schedule) windows(n, load int64) Steps { return Steps{Count: n, Seconds: s.seconds(n, load), Exact: true} }
+func (s Schedule) windows(n, load int64) Steps {
+	return Steps{Count: n, Seconds: s.seconds(n, load), Exact: true}
+}
 
 // Level returns the repetition of the spec that a repetition of a client belongs to, 0 if the load chooses its own
 // levels, and describes the level of load within it. A client numbers its repetitions over all levels.
@@ -190,8 +205,8 @@ func (s Schedule) seconds(n, load int64) int64 {
 func (c *checker) workload(p Plan) {
 	given := p.loads()
 	c.check(len(given) == 1, "workload", "holds %d loads; give exactly one of raw, calibrate and slob", len(given))
-	for _, l := range given {
-		l.check(c, p)
+	if len(given) == 1 { // the other problems depend on which one is meant
+		given[0].check(c, p)
 	}
 }
 

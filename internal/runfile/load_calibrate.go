@@ -16,34 +16,29 @@ const (
 	MaxCalibrateSteps = 40
 )
 
-// calibrateLoad is CALIBRATE_IO of a database, or the same done by the native engine.
+// calibrateLoad has what CALIBRATE_IO of a database and the same done by the native engine have in common.
 type calibrateLoad struct{ bench.CalibrateWorkload }
 
 func (l calibrateLoad) words(name string) []string {
 	return []string{name, human.Count(l.PhysicalDisks, "disk"), fmt.Sprintf("at most %d ms", l.MaxLatencyMilliseconds)}
 }
 
-func (l calibrateLoad) on(p Plan) []string {
-	if p.Database != nil {
-		return p.engineWords("")
-	}
-	f := p.Files()
-	return p.engineWords(human.Count(f.Count, "file") + " of " + human.Size(f.SizeBytes))
+// rounds returns how often it calibrates, the runs that warm caches included.
+func (l calibrateLoad) rounds(s Schedule) int64 {
+	return int64(s.Repetitions) + int64(bench.OrZero(l.WarmupRuns))
 }
 
-func (l calibrateLoad) files(f *Files, p Plan) {
-	f.LoadBytes = f.LargeReadBytes
-	if p.Database == nil {
-		f.Count, f.SizeBytes = l.NativeFiles.Count, l.NativeFiles.Size.Value()
-		f.native("workload.calibrate.nativeFiles", l.NativeFiles)
-	}
+type nativeCalibration struct{ calibrateLoad }
+
+func (l nativeCalibration) on(p Plan) []string { return []string{nativeWords, p.Files().words()} }
+
+func (l nativeCalibration) files(f *Files, _ Plan) {
+	f.LoadBytes, f.Count, f.SizeBytes = f.LargeReadBytes, l.NativeFiles.Count, l.NativeFiles.Size.Value()
+	f.native("workload.calibrate.nativeFiles", l.NativeFiles)
 }
 
-func (l calibrateLoad) steps(p Plan) Steps {
-	s, rounds := p.Schedule, int64(p.Schedule.Repetitions)+int64(bench.OrZero(l.WarmupRuns))
-	if p.Database != nil { // the procedure has no warm-up
-		return Steps{Count: rounds, Seconds: s.seconds(rounds, CalibrateCallSeconds)}
-	}
+func (l nativeCalibration) steps(p Plan) Steps {
+	s, rounds := p.Schedule, l.rounds(p.Schedule)
 	levels := MaxCalibrateSteps * (int64(s.LevelWarmupSeconds()) + int64(s.DurationSeconds))
 	return Steps{Count: rounds * MaxCalibrateSteps, Seconds: s.seconds(rounds, levels)}
 }
@@ -54,24 +49,36 @@ func (s Schedule) LevelWarmupSeconds() int32 {
 	return min(s.WarmupSeconds, (s.DurationSeconds+3)/4)
 }
 
-func (l calibrateLoad) level(p Plan, index int32) (repetition int32, words string) {
-	switch warmups := bench.OrZero(l.WarmupRuns); {
-	case p.Database == nil: // the calibration chooses its own levels
-		return 0, fmt.Sprintf(", level %d", index)
-	case index <= warmups:
-		return 0, ", warm-up run"
-	default:
-		return index - warmups, ""
-	}
+func (nativeCalibration) level(_ Plan, index int32) (repetition int32, words string) {
+	return 0, fmt.Sprintf(", level %d", index)
 }
 
-func (l calibrateLoad) check(c *checker, p Plan) {
-	if p.Database != nil {
-		return
-	}
+func (nativeCalibration) check(c *checker, p Plan) {
 	c.check(p.Clients <= 1, "clients", "is %d, but a calibration is made by one client, which finds the level of load; "+
 		"write 1", p.Clients)
 	f := p.Files()
 	c.nativeBlocks(f)
 	c.files("workload.calibrate.nativeFiles.size", f.SizeBytes, f.LargeReadBytes)
 }
+
+type databaseCalibration struct{ calibrateLoad }
+
+func (databaseCalibration) on(Plan) []string { return []string{databaseWords} }
+
+func (databaseCalibration) files(f *Files, _ Plan) { f.LoadBytes = f.LargeReadBytes }
+
+// steps has no warm-up, because the procedure has none.
+func (l databaseCalibration) steps(p Plan) Steps {
+	rounds := l.rounds(p.Schedule)
+	return Steps{Count: rounds, Seconds: p.Schedule.seconds(rounds, CalibrateCallSeconds)}
+}
+
+func (l databaseCalibration) level(_ Plan, index int32) (repetition int32, words string) {
+	warmups := bench.OrZero(l.WarmupRuns)
+	if index <= warmups {
+		return 0, ", warm-up run"
+	}
+	return index - warmups, ""
+}
+
+func (databaseCalibration) check(*checker, Plan) {}

@@ -19,7 +19,7 @@ const (
 	longestPauseSeconds = 2
 )
 
-// slobLoad is the load of SLOB in a database, or the same I/O done by the native engine.
+// slobLoad has what the load of SLOB in a database and the same I/O done by the native engine have in common.
 type slobLoad struct{ bench.SLOBWorkload }
 
 func (w slobLoad) words(name string) []string {
@@ -37,53 +37,13 @@ func (w slobLoad) words(name string) []string {
 	return words
 }
 
-func (w slobLoad) on(p Plan) []string {
-	f := p.Files()
-	switch {
-	case w.Kit != nil:
-		return p.engineWords("")
-	case p.Database != nil:
-		return p.engineWords(human.Count(f.Schemas, "schema") + " of " + human.Size(f.SizeBytes))
-	default: // one file for the table of each schema
-		return p.engineWords(human.Count(f.Count, "file") + " of " + human.Size(f.SizeBytes))
-	}
-}
-
-func (w slobLoad) files(f *Files, p Plan) {
+// files sets the size of the tables, and of an I/O.
+func (w slobLoad) files(f *Files) {
 	f.SizeBytes, f.LoadBytes, f.Writes = w.TableBytes(), f.BlockSizeBytes, w.UpdatePercent > 0
 	if w.Access == bench.SLOBFullTableScan {
 		f.LoadBytes = f.LargeReadBytes
 	}
-	if p.Database != nil {
-		f.Schemas = w.Schemas
-		return
-	}
-	f.Count = max(w.Schemas, 1)
-	f.native("workload.slob.nativeFiles", w.NativeFiles)
 }
-
-func (w slobLoad) steps(p Plan) Steps {
-	s, n := p.Schedule, len(w.Ramp())
-	switch {
-	case w.Kit != nil: // a kit has no warm-up
-		steps := p.rounds(n, int64(s.DurationSeconds)+KitReportSeconds)
-		steps.Exact = false
-		return steps
-	case w.WorkLoop > 0: // nor has fixed work, and it ends earlier
-		steps := p.rounds(n, int64(s.DurationSeconds))
-		steps.Exact = false
-		return steps
-	case p.Database != nil:
-		return p.rounds(n, s.loaded())
-	default:
-		steps := p.rounds(1, int64(n)*s.loaded()+int64(max(n-1, 0))*int64(s.PauseSeconds()))
-		steps.Count *= int64(n)
-		return steps
-	}
-}
-
-// PauseSeconds returns the idle time between the steps of one round of a native ramp.
-func (s Schedule) PauseSeconds() int32 { return min(s.CooldownSeconds, longestPauseSeconds) }
 
 func (w slobLoad) level(_ Plan, index int32) (repetition int32, words string) {
 	ramp := w.Ramp()
@@ -105,8 +65,10 @@ func KitDirectory(k bench.SLOBKit) string {
 	return path.Join(KitPath, k.Directory)
 }
 
-func (w slobLoad) check(c *checker, p Plan) {
-	const at = "workload.slob"
+const slobPath = "workload.slob"
+
+func (w slobLoad) check(c *checker) {
+	const at = slobPath
 	if w.Access == bench.SLOBFullTableScan { // the second table is not used
 		size := w.ScanTableSize.Value()
 		c.check(size >= minTableBytes, at+".scanTableSize", "is %d; write at least %d", size, minTableBytes)
@@ -135,14 +97,75 @@ func (w slobLoad) check(c *checker, p Plan) {
 		c.check(w.WorkLoop == 0, at+".workLoop", "is set, but the levels of capacity end by time; remove one of them")
 		c.check(w.Kit == nil, at+".kit", "is set, but a kit does not keep a rate; remove it, or remove capacity")
 	}
-	if p.Database != nil {
-		w.checkDatabase(c, at)
+}
+
+// nativeSLOB has a file for the table of each schema.
+type nativeSLOB struct{ slobLoad }
+
+func (nativeSLOB) on(p Plan) []string { return []string{nativeWords, p.Files().words()} }
+
+func (w nativeSLOB) files(f *Files, _ Plan) {
+	w.slobLoad.files(f)
+	f.Count = max(w.Schemas, 1)
+	f.native(slobPath+".nativeFiles", w.NativeFiles)
+}
+
+func (w nativeSLOB) steps(p Plan) Steps {
+	s, n := p.Schedule, len(w.Ramp())
+	steps := p.rounds(1, int64(n)*s.loaded()+int64(max(n-1, 0))*int64(s.PauseSeconds()))
+	steps.Count *= int64(n)
+	return steps
+}
+
+// PauseSeconds returns the idle time between the steps of one round of a native ramp.
+func (s Schedule) PauseSeconds() int32 { return min(s.CooldownSeconds, longestPauseSeconds) }
+
+func (w nativeSLOB) check(c *checker, p Plan) {
+	const at = slobPath
+	w.slobLoad.check(c)
+	c.check(w.AWR != bench.Enabled, at+".awr", "is set, but the native engine has no AWR; remove it, or give a database")
+	c.check(w.Kit == nil, at+".kit", "is set, but a kit runs in a database; remove it, or give a database")
+	c.check(w.WorkLoop == 0, at+".workLoop", "is set, but the native engine ends by time; remove it, or give a database")
+	f := p.Files()
+	c.nativeBlocks(f)
+	if w.Access == bench.SLOBFullTableScan {
+		c.files(at+".scanTableSize", f.SizeBytes, f.LargeReadBytes)
 	} else {
-		w.checkNative(c, at, p.Files())
+		c.files(at+".scale", f.SizeBytes, f.BlockSizeBytes)
 	}
 }
 
-func (w slobLoad) checkDatabase(c *checker, at string) {
+// databaseSLOB is SLOB in a database, by our own sessions or by the user's kit.
+type databaseSLOB struct{ slobLoad }
+
+func (w databaseSLOB) on(p Plan) []string {
+	if w.Kit != nil {
+		return []string{databaseWords}
+	}
+	return []string{databaseWords, human.Count(w.Schemas, "schema") + " of " + human.Size(p.Files().SizeBytes)}
+}
+
+func (w databaseSLOB) files(f *Files, _ Plan) {
+	w.slobLoad.files(f)
+	f.Schemas = w.Schemas
+}
+
+func (w databaseSLOB) steps(p Plan) Steps {
+	load := p.Schedule.loaded()
+	switch {
+	case w.Kit != nil: // a kit has no warm-up
+		load = int64(p.Schedule.DurationSeconds) + KitReportSeconds
+	case w.WorkLoop > 0: // nor has fixed work, and it ends earlier
+		load = int64(p.Schedule.DurationSeconds)
+	}
+	steps := p.rounds(len(w.Ramp()), load)
+	steps.Exact = w.Kit == nil && w.WorkLoop == 0
+	return steps
+}
+
+func (w databaseSLOB) check(c *checker, _ Plan) {
+	const at = slobPath
+	w.slobLoad.check(c)
 	c.check(w.Capacity == nil || w.Access != bench.SLOBFullTableScan, at+".access",
 		"is %s, but each of its statements takes seconds, too long for a rate; set access to %s, or remove capacity",
 		bench.SLOBFullTableScan, bench.SLOBRandomRead)
@@ -150,17 +173,5 @@ func (w slobLoad) checkDatabase(c *checker, at string) {
 		dir, to := w.Kit.Directory, KitDirectory(*w.Kit)
 		c.check(path.IsAbs(to) && !strings.Contains(dir, ".."), at+".kit.directory",
 			"is %q; write the absolute path of the folder with runit.sh, as the loader sees it", dir)
-	}
-}
-
-func (w slobLoad) checkNative(c *checker, at string, f Files) {
-	c.check(w.AWR != bench.Enabled, at+".awr", "is set, but the native engine has no AWR; remove it, or give a database")
-	c.check(w.Kit == nil, at+".kit", "is set, but a kit runs in a database; remove it, or give a database")
-	c.check(w.WorkLoop == 0, at+".workLoop", "is set, but the native engine ends by time; remove it, or give a database")
-	c.nativeBlocks(f)
-	if w.Access == bench.SLOBFullTableScan {
-		c.files(at+".scanTableSize", f.SizeBytes, f.LargeReadBytes)
-	} else {
-		c.files(at+".scale", f.SizeBytes, f.BlockSizeBytes)
 	}
 }

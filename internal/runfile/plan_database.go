@@ -1,5 +1,7 @@
 package runfile
 
+import "github.com/nfsbench/nfsbench/api/bench"
+
 // Database says how the Oracle database of a run is reached. It holds no
 // password: the loader gets the name of a file.
 type Database struct {
@@ -51,3 +53,7 @@ const (
 	DatabaseContainer = "Container"
 	DatabaseExternal  = "External"
 )
+
+// StartupSeconds returns the time that a database may take to start, before the timeout of the run begins; 0 without
+// a database.
+func (p Plan) StartupSeconds() int64 { return int64(bench.OrZero(p.Database).StartupTimeoutSeconds) }
