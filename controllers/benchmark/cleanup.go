@@ -71,7 +71,7 @@ func (r *Reconciler) releaseTarget(ctx context.Context, s *scope, after time.Dur
 			return next{}, err
 		}
 	}
-	if databaseOf(s.b) != nil {
+	if plan.Container(s.b) != nil {
 		pods, err := r.Pods(ctx, s.b, manifest.ComponentLoad)
 		if err != nil {
 			return next{}, err
@@ -143,7 +143,7 @@ func (r *Reconciler) deletePods(ctx context.Context, pods []corev1.Pod) error {
 
 // cleanFiles removes the run's files from an export that outlives it.
 func (r *Reconciler) cleanFiles(ctx context.Context, s *scope) (next, error) {
-	if d := s.b.Spec.Database; d != nil && d.External != nil { // the operator did not make it, and cannot clean it up
+	if plan.External(s.b) != nil { // the operator did not make it, and cannot clean it up
 		return r.reportKeptSchemas(ctx, s)
 	}
 	if storageGoes(s.b) || isCleanedUp(s.b) || !manifest.CleansFiles(s.b) {
@@ -171,6 +171,14 @@ func (r *Reconciler) cleanFiles(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
+// nothingToClean records the end of a run that has created nothing.
+func (s *scope) nothingToClean() {
+	s.cleanup = &fact{OK: true, Reason: v1alpha1.ReasonCleanedUp, Message: "nothing was created"}
+}
+
+// cleanupWaits records that the clean-up waits for what the pass waits for.
+func (s *scope) cleanupWaits() { s.cleanup = s.waiting }
+
 // reportLeftover reports files or objects that the operator cannot remove. The status is their only record, so
 // reportLeftover ends the pass, which writes the status, before the clean-up deletes anything else. For a deleted
 // benchmark reportLeftover sends an event instead.
@@ -194,11 +202,9 @@ const cleanPatience = 60 * time.Second
 // filesMayBeLeft reports whether files or schemas of this run may be left: a client began to fill them, and not every
 // client reports that it has removed them.
 func (r *Reconciler) filesMayBeLeft(ctx context.Context, s *scope) (bool, error) {
-	p, err := r.knownPlan(ctx, s)
-	if err != nil || p == nil {
+	if err := r.findPlan(ctx, s); err != nil || s.plan == nil {
 		return false, err // no plan, no load
 	}
-	s.plan = p
 	if err := r.readResult(ctx, s); err != nil {
 		return false, err
 	}

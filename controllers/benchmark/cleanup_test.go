@@ -111,12 +111,12 @@ func TestOnlyARunThatCameToItsFilesHasAnyToRemove(t *testing.T) {
 		want   bool
 	}{
 		"nothing heard":             {"no pod has started", scope{}, false},
-		"connecting":                {"the export was not reached yet", scope{progress: at(runfile.SpanConnect)}, false},
-		"filling":                   {"files are being made", scope{progress: at(runfile.SpanFill)}, true},
-		"ended at the mount":        {"a refused mount leaves nothing", scope{progress: at(runfile.SpanDone), result: result(runfile.SpanConnect, runfile.SpanDone)}, false},
-		"ended in the fill":         {"a full export holds what was written", scope{progress: at(runfile.SpanDone), result: result(runfile.SpanConnect, runfile.SpanFill, runfile.SpanDone)}, true},
-		"ended, its result is lost": {"it may have filled", scope{progress: at(runfile.SpanDone), result: &runfile.Result{}}, true},
-		"crashed while it filled":   {"its progress stays where it was", scope{progress: at(runfile.SpanFill), result: result(runfile.SpanConnect)}, true},
+		"connecting":                {"the export was not reached yet", scope{loadPart: loadPart{progress: at(runfile.SpanConnect)}}, false},
+		"filling":                   {"files are being made", scope{loadPart: loadPart{progress: at(runfile.SpanFill)}}, true},
+		"ended at the mount":        {"a refused mount leaves nothing", scope{loadPart: loadPart{progress: at(runfile.SpanDone), result: result(runfile.SpanConnect, runfile.SpanDone)}}, false},
+		"ended in the fill":         {"a full export holds what was written", scope{loadPart: loadPart{progress: at(runfile.SpanDone), result: result(runfile.SpanConnect, runfile.SpanFill, runfile.SpanDone)}}, true},
+		"ended, its result is lost": {"it may have filled", scope{loadPart: loadPart{progress: at(runfile.SpanDone), result: &runfile.Result{}}}, true},
+		"crashed while it filled":   {"its progress stays where it was", scope{loadPart: loadPart{progress: at(runfile.SpanFill), result: result(runfile.SpanConnect)}}, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

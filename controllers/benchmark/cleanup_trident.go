@@ -22,6 +22,7 @@ import (
 	"github.com/nfsbench/nfsbench/controllers/owned"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/trident"
 )
 
@@ -288,7 +289,7 @@ func deletedAt(obj client.Object, otherwise time.Time) time.Time {
 func hasVolume(s *scope) bool { return s.b.Spec.Storage.Trident != nil && !s.volumeGone }
 
 // databaseMayRun reports whether a database may still write to its volume.
-func databaseMayRun(s *scope) bool { return databaseOf(s.b) != nil && !s.loadGone }
+func databaseMayRun(s *scope) bool { return plan.Container(s.b) != nil && !s.loadGone }
 
 // mayLetGo reports whether the operator may release a deleted benchmark that it could not clean up. A forgotten volume
 // on an array is worse than a benchmark that stays, unless spec.cleanup.leftovers is Abandon.

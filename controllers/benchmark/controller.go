@@ -92,15 +92,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, b *v1alpha1.NFSBenchmark) (c
 			return ctrl.Result{RequeueAfter: busyPause}, nil
 		}
 	} else {
-		s.cleanup = &fact{OK: true, Reason: v1alpha1.ReasonCleanedUp, Message: "nothing was created"}
+		s.nothingToClean()
 	}
 	if bad := (*pass.Invalid)(nil); errors.As(err, &bad) {
 		// An invalid benchmark ends the run: there is nothing to retry.
 		n, err = next{}, nil
 		s.outcome = &outcome{phase: v1alpha1.PhaseFailed, reason: bad.Reason, message: bad.Error()}
-		if s.storage != nil && !s.storage.OK {
-			s.storage = &fact{Reason: bad.Reason, Message: bad.Error()} // the run failed at its storage
-		}
+		s.storageFailed(bad)
 	}
 	if other := (*runfile.VersionError)(nil); errors.As(err, &other) {
 		n, err = next{}, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/diagnose"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -112,7 +113,7 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) (next, error) {
 	case f == nil:
 	case f.Code == runfile.FailureLoaderCrashed:
 		return r.explainCrash(ctx, s, f)
-	case f.Code == runfile.FailureDatabaseEnded && databaseOf(s.b) != nil:
+	case f.Code == runfile.FailureDatabaseEnded && plan.Container(s.b) != nil:
 		return r.explainDatabase(ctx, s, f)
 	case f.Code == runfile.FailureCancelled && s.b.Spec.Suspend:
 		return s.end(v1alpha1.PhaseCancelled, runfile.FailureCancelled,

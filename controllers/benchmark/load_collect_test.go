@@ -24,7 +24,7 @@ func TestOnlyResultsOfOurPodsAreRead(t *testing.T) {
 		if owner != "" {
 			cm.OwnerReferences = []metav1.OwnerReference{{APIVersion: "nfsbench.io/v1alpha1", Kind: "NFSBenchmark", Name: "demo", UID: owner, Controller: new(true)}}
 		}
-		s := &scope{b: &v1alpha1.NFSBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "demo", UID: "1"}}, plan: &runfile.Plan{}}
+		s := &scope{b: &v1alpha1.NFSBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "demo", UID: "1"}}, loadPart: loadPart{plan: &runfile.Plan{}}}
 		s.names.Result = "result"
 		r := reconcilerWith(t, cm)
 		if err := r.readResult(t.Context(), s); err != nil {
@@ -46,8 +46,8 @@ func TestADamagedResultIsNamed(t *testing.T) {
 		BinaryData: map[string][]byte{runfile.ResultKey(1): []byte("{}")},
 	}
 	s := &scope{
-		b:    &v1alpha1.NFSBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "demo", UID: "1"}},
-		plan: &runfile.Plan{Clients: 2},
+		b:        &v1alpha1.NFSBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "demo", UID: "1"}},
+		loadPart: loadPart{plan: &runfile.Plan{Clients: 2}},
 	}
 	s.names.Result = "result"
 	o := outcome{phase: v1alpha1.PhaseFailed, reason: v1alpha1.ReasonPodLost, message: "a pod was lost"}
@@ -113,7 +113,7 @@ func TestARunIsOverWhenEachClientHasPublishedItsResult(t *testing.T) {
 		"a result is missing":    {progress(true, true), 1, false},
 		"a last word is missing": {progress(true, false), 2, false},
 	} {
-		s := &scope{plan: &runfile.Plan{Clients: 2}, progress: tc.progress, result: &runfile.Result{Clients: make([]runfile.ClientResult, tc.results)}}
+		s := &scope{loadPart: loadPart{plan: &runfile.Plan{Clients: 2}, progress: tc.progress, result: &runfile.Result{Clients: make([]runfile.ClientResult, tc.results)}}}
 		if got := allFinal(s); got != tc.want {
 			t.Errorf("%s: %v, want %v", reason, got, tc.want)
 		}

@@ -15,19 +15,11 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// databaseOf returns the container of a benchmark's database; nil if it has none.
-func databaseOf(b *v1alpha1.NFSBenchmark) *v1alpha1.DatabaseContainer {
-	if b.Spec.Database == nil {
-		return nil
-	}
-	return b.Spec.Database.Container
-}
-
 // graceFor returns how long the troubles of a run may last. The spec of a database sets the time that its start may
 // take.
 func (r *Reconciler) graceFor(b *v1alpha1.NFSBenchmark) diagnose.Grace {
 	g := r.Grace
-	if d := databaseOf(b); d != nil {
+	if d := plan.Container(b); d != nil {
 		g.Database = time.Duration(d.StartupTimeoutSeconds) * time.Second
 	}
 	return g
@@ -35,7 +27,7 @@ func (r *Reconciler) graceFor(b *v1alpha1.NFSBenchmark) diagnose.Grace {
 
 // shutdownOf returns the additional time that the pods of a run may take to stop: a database is shut down, not killed.
 func shutdownOf(b *v1alpha1.NFSBenchmark) time.Duration {
-	if d := databaseOf(b); d != nil {
+	if d := plan.Container(b); d != nil {
 		return time.Duration(d.ShutdownTimeoutSeconds) * time.Second
 	}
 	return 0
@@ -56,7 +48,7 @@ func (s *scope) startMessage() string {
 		}
 		const step = 10 * time.Second // the message changes only at each step
 		return fmt.Sprintf("%s, %s", what, max(s.now.Sub(s.database.Since), 0).Truncate(step))
-	case databaseOf(s.b) != nil && (s.database == nil || !s.database.Ready):
+	case plan.Container(s.b) != nil && (s.database == nil || !s.database.Ready):
 		return "starting the pod of the database: its image is pulled and its volume mounted"
 	default:
 		return "starting the load pods"
@@ -66,7 +58,7 @@ func (s *scope) startMessage() string {
 // deadlineMessage returns the reason and the message of a run that exceeded its time.
 func (s *scope) deadlineMessage() (reason, message string) {
 	seconds := s.plan.Schedule.TimeoutSeconds
-	if d := databaseOf(s.b); d != nil && !isTrue(s.b, v1alpha1.ConditionDatabaseReady) {
+	if d := plan.Container(s.b); d != nil && !isTrue(s.b, v1alpha1.ConditionDatabaseReady) {
 		return runfile.FailureDatabaseNotReady, fmt.Sprintf(
 			"the database was not ready when the time of the run was over, %d s for the load and %d s to start: raise "+
 				"spec.database.container.startupTimeoutSeconds, or run the benchmark again with spec.cleanup.onFailure Retain to "+
@@ -97,12 +89,12 @@ func (r *Reconciler) explainDatabase(ctx context.Context, s *scope, f *runfile.F
 // the status is deleted with the benchmark.
 func (s *scope) reportKeptDatabase() string {
 	gone := storageGoes(s.b)
-	if databaseOf(s.b) == nil || s.b.Status.StartTime == nil || gone {
+	if plan.Container(s.b) == nil || s.b.Status.StartTime == nil || gone {
 		return ""
 	}
 	stays := fmt.Sprintf("the database stays in %s, in the folders %s and dbconfig: the next benchmark there opens it "+
 		"instead of creating one; if none will come, delete them by hand",
-		exportsOf(s.b), plan.InstanceOf(databaseOf(s.b)).SID)
+		exportsOf(s.b), plan.InstanceOf(plan.Container(s.b)).SID)
 	if !isCleanedUp(s.b) {
 		s.events = append(s.events, event{Reason: v1alpha1.ReasonRetained, Action: "CleanUp", Note: stays})
 	}
@@ -124,7 +116,7 @@ func (r *Reconciler) reportKeptSchemas(ctx context.Context, s *scope) (next, err
 		"schemas of the load may be left in database %s: the next run with them drops them or goes on with them; else "+
 			"drop the users NFSBENCH1 to NFSBENCH%d that have a table NFSBENCH_MARKER, and tablespace %s if nothing else is "+
 			"in it",
-		s.b.Spec.Database.External.ConnectString, max(w.Schemas, 1), w.Tablespace))
+		plan.External(s.b).ConnectString, max(w.Schemas, 1), w.Tablespace))
 }
 
 // isOfDatabase reports whether a run ended because its database accepts no connections or differs from its spec.

@@ -51,6 +51,15 @@ func (r *Reconciler) configure(ctx context.Context, s *scope) (next, error) {
 	return next{}, r.ensurePublishing(ctx, s)
 }
 
+// findPlan finds the plan of a run that has one.
+func (r *Reconciler) findPlan(ctx context.Context, s *scope) (err error) {
+	s.plan, err = r.knownPlan(ctx, s)
+	return err
+}
+
+// forgetPlan makes the status forget the plan, because its ConfigMap is deleted.
+func (s *scope) forgetPlan() { s.planHash = new("") }
+
 // ensurePublishing creates the ConfigMap that a run's pods publish to, their access to it, and then the publishers.
 func (r *Reconciler) ensurePublishing(ctx context.Context, s *scope, publisher ...client.Object) error {
 	results, err := r.findConfigMap(ctx, s, s.names.Result)
@@ -162,7 +171,7 @@ func (r *Reconciler) runLoad(ctx context.Context, s *scope) (next, error) {
 	if err != nil {
 		return next{}, err
 	}
-	if databaseOf(s.b) != nil {
+	if plan.Container(s.b) != nil {
 		s.database = diagnose.DatabaseOf(pods)
 	}
 	if s.b.Spec.Suspend {
@@ -224,7 +233,7 @@ func (r *Reconciler) ensureLoad(ctx context.Context, s *scope) (next, error) {
 // which the operator does not know. A run that waits here holds no target.
 func (r *Reconciler) freeClaim(ctx context.Context, s *scope) (next, error) {
 	claim := s.b.Spec.Storage.Claim
-	if databaseOf(s.b) == nil || claim == nil || s.b.Status.StartTime != nil {
+	if plan.Container(s.b) == nil || claim == nil || s.b.Status.StartTime != nil {
 		return next{}, nil
 	}
 	mounts := func(v corev1.Volume) bool {

@@ -33,7 +33,7 @@ func TestARunThatFailsWaitsForResultsThatMayStillCome(t *testing.T) {
 		"a collector may still publish":      {[]runfile.Progress{final, underWay}, resultGrace - time.Second, true},
 		"a collector had its time and ended": {[]runfile.Progress{final, underWay}, resultGrace, false},
 	} {
-		s := &scope{b: gen.Benchmark("demo"), progress: tc.progress}
+		s := &scope{b: gen.Benchmark("demo"), loadPart: loadPart{progress: tc.progress}}
 		if _, err := reconcilerWith(t).endEarly(t.Context(), s, outcome{phase: v1alpha1.PhaseFailed}, tc.ended); err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +66,7 @@ func TestARunWhoseResultsAreAllThereHasNotFailed(t *testing.T) {
 			Data:       map[string]string{runfile.ProgressKey(0): string(progress)},
 			BinaryData: map[string][]byte{runfile.ResultKey(0): packed.Bytes()},
 		}
-		s := &scope{b: b, plan: &result.Plan, progress: []runfile.Progress{{}}}
+		s := &scope{b: b, loadPart: loadPart{plan: &result.Plan, progress: []runfile.Progress{{}}}}
 		s.names.Result = "result"
 		r := reconcilerWith(t, published)
 		if _, err := r.endEarly(t.Context(), s, outcome{phase: v1alpha1.PhaseFailed}, resultGrace); err != nil {
@@ -102,7 +102,7 @@ func TestOnlyARunThatMeasuredIsPartial(t *testing.T) {
 	for want, j := range map[string]*judge.Judgement{
 		"": {}, "; what was measured until then is partial": {Summary: &measure.Summary{}},
 	} {
-		if got := (&scope{judgement: j}).partial(); got != want {
+		if got := (&scope{loadPart: loadPart{judgement: j}}).partial(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

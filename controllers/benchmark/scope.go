@@ -68,7 +68,8 @@ const (
 	busyPause = time.Second
 )
 
-// scope holds the facts of one pass. Phases fill it in; setStatus reads it.
+// scope holds the facts of one pass. Phases fill it in; setStatus reads it. Only functions in the files of a concern
+// assign the fields of its part; other files call them.
 type scope struct {
 	b     *v1alpha1.NFSBenchmark
 	names manifest.Names
@@ -76,11 +77,21 @@ type scope struct {
 
 	configMaps map[string]*corev1.ConfigMap // of the run, as this pass has read them
 
-	policy  policy.Policy  // set until the load starts
 	stage   v1alpha1.Phase // how far this pass came
 	waiting *fact          // what the pass waits for, in words
-	target  *plan.Target
-	place   *queue.Place
+	outcome *outcome       // nil: the run goes on
+	events  []event
+
+	storagePart
+	loadPart
+	cleanupPart
+}
+
+// storagePart is what is found about the policy, the target and the storage: storage_*.go.
+type storagePart struct {
+	policy policy.Policy // set until the load starts
+	target *plan.Target
+	place  *queue.Place
 	// heldSince is when the run got its target; zero = not looked at, or the load has begun.
 	heldSince time.Time
 	gaveBack  bool // the run gave back the target before the load began
@@ -93,24 +104,30 @@ type scope struct {
 	surveying     *fact               // about a survey that has no answer yet
 	moving        *runfile.VolumeMove // the volume move under way
 	preflight     *fact               // about the answers of the array; nil = not looked at
-	plan          *runfile.Plan
-	planHash      *string // the new status.planHash, "" to forget the plan; nil = no change
-	load          *batchv1.Job
-	progress      []runfile.Progress
-	reports       []*runfile.LevelReport // last report of each client in a search for capacity; nil = none yet
-	database      *diagnose.Database     // what was found in the pods; nil = not checked, or no database
-	released      bool                   // the clients may start their load
-	levels        []byte                 // published levels of a search with several clients; nil = none
-	hasResults    bool                   // the pass holds Reconciler.results
-	result        *runfile.Result
-	damaged       error // names the clients whose results cannot be used
-	kept          int64 // bytes of the ConfigMap with the result; 0 = not looked at
-	judgement     *judge.Judgement
-	outcome       *outcome
-	cleanup       *fact // about what the run left; nil = not looked at
-	volumeGone    bool  // nothing of a Trident volume is left
-	loadGone      bool  // no pod of the load is left
-	events        []event
+}
+
+// loadPart is what is found about the plan, the load and its results: load_*.go.
+type loadPart struct {
+	plan       *runfile.Plan
+	planHash   *string // the new status.planHash, "" to forget the plan; nil = no change
+	load       *batchv1.Job
+	progress   []runfile.Progress
+	reports    []*runfile.LevelReport // last report of each client in a search for capacity; nil = none yet
+	database   *diagnose.Database     // what was found in the pods; nil = not checked, or no database
+	released   bool                   // the clients may start their load
+	levels     []byte                 // published levels of a search with several clients; nil = none
+	hasResults bool                   // the pass holds Reconciler.results
+	result     *runfile.Result
+	damaged    error // names the clients whose results cannot be used
+	kept       int64 // bytes of the ConfigMap with the result; 0 = not looked at
+	judgement  *judge.Judgement
+}
+
+// cleanupPart is what is found about what a run leaves: cleanup*.go.
+type cleanupPart struct {
+	cleanup    *fact // about what the run left; nil = not looked at
+	volumeGone bool  // nothing of a Trident volume is left
+	loadGone   bool  // no pod of the load is left
 }
 
 // outcome describes how the run ended.
@@ -152,7 +169,7 @@ func (s *scope) waitForRelease(err *runfile.VersionError) {
 	s.waiting = &fact{Reason: v1alpha1.ReasonOtherRelease, Message: err.Error() + " as the operator, and the benchmark " +
 		"goes on"}
 	if isFinished(s.b) {
-		s.cleanup = s.waiting
+		s.cleanupWaits()
 	}
 }
 

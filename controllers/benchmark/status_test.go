@@ -34,7 +34,7 @@ func finishedScope(t *testing.T, mods ...gen.Mod) *scope {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &scope{b: b, now: noon, plan: &p, target: target, storage: &fact{OK: true, Reason: v1alpha1.ReasonProvisioned}}
+	s := &scope{b: b, now: noon, loadPart: loadPart{plan: &p}, storagePart: storagePart{target: target, storage: &fact{OK: true, Reason: v1alpha1.ReasonProvisioned}}}
 	s.result = &runfile.Result{Version: runfile.ResultVersion, Plan: p}
 	for i := range p.Clients {
 		s.result.Clients = append(s.result.Clients, gen.Client(t, p, i, noon))

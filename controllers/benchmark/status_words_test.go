@@ -121,7 +121,7 @@ func TestARunThatDoesNotEndWellHasNoVerdictOfItsNumbers(t *testing.T) {
 		{&outcome{phase: v1alpha1.PhaseSucceeded}, nil, bench.VerdictNotEvaluated},
 		{nil, nil, bench.VerdictNotEvaluated},
 	} {
-		if got := verdictOf(&scope{outcome: tc.outcome, judgement: tc.judgement}); got != tc.want {
+		if got := verdictOf(&scope{outcome: tc.outcome, loadPart: loadPart{judgement: tc.judgement}}); got != tc.want {
 			t.Errorf("%+v, %+v: %s, want %s", tc.outcome, tc.judgement, got, tc.want)
 		}
 	}

@@ -184,6 +184,13 @@ func (s *scope) storageWaits(reason, message string) (next, error) {
 	return s.wait(reason, message, soon)
 }
 
+// storageFailed records an error that only the user can fix, if the run failed at its storage.
+func (s *scope) storageFailed(bad *pass.Invalid) {
+	if s.storage != nil && !s.storage.OK {
+		s.storage = &fact{Reason: bad.Reason, Message: bad.Error()}
+	}
+}
+
 // tridentBackend creates the backend that the benchmark asks for, and waits until Trident has accepted it.
 func (r *Reconciler) tridentBackend(ctx context.Context, s *scope) (next, error) {
 	name := s.b.Spec.Storage.Trident.BackendName

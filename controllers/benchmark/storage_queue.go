@@ -13,6 +13,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/plan"
 )
 
 // queueCheck bounds how long a freed target can go unnoticed if the watch on Leases misses it, and how long a place in
@@ -147,7 +148,7 @@ func (r *Reconciler) endHold(ctx context.Context, s *scope, left time.Duration, 
 		began := p.Spec.NodeName != "" || len(p.Status.InitContainerStatuses)+len(p.Status.ContainerStatuses) > 0
 		return mayRun(p) && began
 	})
-	if runs && (databaseOf(s.b) != nil || left > -deletePatience) {
+	if runs && (plan.Container(s.b) != nil || left > -deletePatience) {
 		return nil
 	}
 	return r.queue.GiveBack(ctx, held)
@@ -162,7 +163,7 @@ func wantsTarget(o *v1alpha1.NFSBenchmark, now time.Time) bool {
 	case isFinished(o) || isReleased(o):
 		return false
 	case o.Status.StartTime != nil:
-		return end == nil || databaseOf(o) != nil || now.Sub(end.Time) < deletePatience
+		return end == nil || plan.Container(o) != nil || now.Sub(end.Time) < deletePatience
 	case isRetrying(o):
 		return false
 	default:

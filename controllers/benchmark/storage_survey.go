@@ -404,7 +404,7 @@ func (r *Reconciler) forgetSurvey(ctx context.Context, s *scope) (next, error) {
 func (r *Reconciler) stopSurvey(ctx context.Context, s *scope) (next, error) {
 	pods, err := r.Pods(ctx, s.b, manifest.ComponentSurvey)
 	if err == nil && len(pods) == 0 {
-		s.planHash = new("")
+		s.forgetPlan()
 		_, err = r.DeleteOurs(ctx, s.b, &corev1.ConfigMap{ObjectMeta: s.meta(s.names.Plan)})
 	}
 	if err != nil || len(pods) == 0 {

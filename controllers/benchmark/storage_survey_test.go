@@ -20,9 +20,12 @@ func onTrident(b *v1alpha1.NFSBenchmark) {
 func TestTheArrayIsAskedForTheVolumeThatTridentNames(t *testing.T) {
 	t.Parallel()
 	b := gen.Benchmark("demo", onTrident, gen.ONTAP("", "", "reader"), gen.UID("u"))
-	s := &scope{b: b, target: &plan.Target{
-		Export: "/trident_pvc_1", Backend: &plan.Backend{ManagementLIF: "10.0.1.5", SVM: "svm1", Volume: "trident_pvc_1"},
-	}}
+	s := &scope{
+		b: b,
+		storagePart: storagePart{target: &plan.Target{
+			Export: "/trident_pvc_1", Backend: &plan.Backend{ManagementLIF: "10.0.1.5", SVM: "svm1", Volume: "trident_pvc_1"},
+		}},
+	}
 	text, err := surveyRequest(s)
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +91,7 @@ func TestAVolumeIsCalledAsTheArrayCallsIt(t *testing.T) {
 		{"Trident does not say", &plan.Backend{}, "/vol/oradata"},
 		{"it is not of Trident", nil, "/vol/oradata"},
 	} {
-		s := &scope{target: &plan.Target{Export: "/vol/oradata", Backend: c.backend}}
+		s := &scope{storagePart: storagePart{target: &plan.Target{Export: "/vol/oradata", Backend: c.backend}}}
 		if got := s.volumeName(); got != c.want {
 			t.Errorf("%s: %q, want %q", c.reason, got, c.want)
 		}

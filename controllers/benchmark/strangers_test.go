@@ -44,7 +44,7 @@ const server = "10.0.0.5"
 func victim() (b *v1alpha1.NFSBenchmark, s *scope) {
 	b = gen.Benchmark("waits", gen.In("victim"), gen.UID("v"), gen.Export("/x", server))
 	b.CreationTimestamp, b.Status.Phase = metav1.NewTime(noon), v1alpha1.PhaseQueued
-	return b, &scope{b: b, now: noon, target: &plan.Target{Keys: plan.ServerKeys([]string{server})}}
+	return b, &scope{b: b, now: noon, storagePart: storagePart{target: &plan.Target{Keys: plan.ServerKeys([]string{server})}}}
 }
 
 // hog is another benchmark, of a namespace that wants the server for itself.
@@ -101,7 +101,7 @@ func TestALeaseThatNoStatusNamesIsGivenBack(t *testing.T) {
 	t.Parallel()
 	for since, want := range map[time.Duration]int{startPatience: 1, startPatience + time.Second: 0} {
 		b := hog(gen.Export("/x", server), gen.Suspended)
-		s := &scope{b: b, now: noon, keepsTarget: true, stage: v1alpha1.PhasePending, waiting: &fact{}}
+		s := &scope{b: b, now: noon, stage: v1alpha1.PhasePending, waiting: &fact{}, storagePart: storagePart{keepsTarget: true}}
 		r := reconcilerWith(t, b, leaseOf(b, noon.Add(-since)))
 		if err := r.limitHold(t.Context(), s, &next{}); err != nil || leases(t, r, b) != want {
 			t.Errorf("after %v: %d leases, %v", since, leases(t, r, b), err)
