@@ -1,5 +1,5 @@
-// Package pass holds the code that the reconcilers of both kinds share in each pass: it runs phases that record facts,
-// writes the status once, and then sends the events.
+// Package pass holds the code that the reconcilers of both kinds share in each pass: it runs the phases, writes the
+// status once, and then sends the events.
 package pass
 
 import (

@@ -7,7 +7,7 @@
 // them into the status, which is written once.
 //
 //	findRuns → validate → checkArgo → grantRights → start → readResults → control → endRuns → writeRecords →
-//	regress → prune
+//	      regress → prune
 //
 // A run is over when its Workflow is finished or gone and none of its benchmarks is under way. Its record then states
 // how it ended, and the status is computed from the record: benchmarks may be deleted, by ttlSecondsAfterFinished or by

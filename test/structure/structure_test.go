@@ -1,5 +1,5 @@
 // Package structure holds the tests of the shape of the source: the package map
-// of ARCHITECTURE.md, the phases of the controllers, and the table of the stand-in for Oracle.
+// of ARCHITECTURE.md and its way of a spec, the phases of the controllers, and the table of the stand-in for Oracle.
 package structure
 
 import (
@@ -117,7 +117,12 @@ func TestTheDocumentationOfAControllerNamesItsPhases(t *testing.T) {
 		}
 		var documented []string
 		for line := range strings.Lines(string(doc)) {
-			if text, ok := strings.CutPrefix(line, "//\t"); ok {
+			text, ok := strings.CutPrefix(line, "//\t")
+			switch {
+			case !ok:
+			case strings.HasPrefix(text, " ") && len(documented) > 0: // the rest of a long list
+				documented[len(documented)-1] += " " + strings.TrimSpace(text)
+			default:
 				documented = append(documented, strings.TrimSpace(text[strings.Index(text, ":")+1:]))
 			}
 		}
@@ -145,6 +150,56 @@ func TestTheDocumentationOfAControllerNamesItsPhases(t *testing.T) {
 			t.Errorf("controllers/%s: doc.go (+) does not name the phases of controller.go (-):\n%s", kind, diff)
 		}
 	}
+}
+
+// TestTheWayOfASpecNamesFunctionsThatExist: each row of the lists in ARCHITECTURE.md has a function, or a method with its
+// type or package, and the file that declares it.
+func TestTheWayOfASpecNamesFunctionsThatExist(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "ARCHITECTURE.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, way, _ := strings.Cut(string(text), "\n## The way of a spec\n")
+	way, _, _ = strings.Cut(way, "\n## ")
+	row := regexp.MustCompile(`(?m)^ *(?:NFSBenchmark(?:Suite)? +)?(\w[\w.]*(?:, \w+)*) .* ([a-z]\S+\.go)$`)
+	rows := row.FindAllStringSubmatch(way, -1)
+	if n := strings.Count(way, ".go\n"); len(rows) != n || n == 0 {
+		t.Errorf("%d rows of %d have functions and a file", len(rows), n)
+	}
+	for _, r := range rows {
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, r[2]), nil, 0)
+		if err != nil {
+			t.Errorf("the file of %s: %v", r[1], err)
+			continue
+		}
+		for name := range strings.SplitSeq(r[1], ", ") {
+			of, method, qualified := strings.Cut(name, ".")
+			if !qualified {
+				method = name
+			}
+			if !slices.ContainsFunc(file.Decls, func(d ast.Decl) bool {
+				f, ok := d.(*ast.FuncDecl)
+				return ok && f.Name.Name == method && (!qualified || file.Name.Name == of || receiver(f) == of)
+			}) {
+				t.Errorf("%s has no function %s", r[2], name)
+			}
+		}
+	}
+}
+
+// receiver returns the type of a method without its star; empty for a function.
+func receiver(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return ""
+	}
+	of := f.Recv.List[0].Type
+	if p, ok := of.(*ast.StarExpr); ok {
+		of = p.X
+	}
+	if id, ok := of.(*ast.Ident); ok {
+		return id.Name
+	}
+	return ""
 }
 
 // TestTheTableOfTheStandInNamesTestsThatExist: each row of test/lab/oracle/README.md has at least one.
