@@ -192,6 +192,9 @@ func (h *history) lint(r *run, b *v1alpha1.NFSBenchmark) {
 	if b.Status.Phase == "" {
 		return
 	}
+	if r.clean && isBehind(b) { // the spec was changed after the end, and the operator has not seen it yet
+		return
+	}
 	before := r.last
 	if before != nil && before.Status.Phase == "" {
 		before = nil
@@ -200,6 +203,9 @@ func (h *history) lint(r *run, b *v1alpha1.NFSBenchmark) {
 		h.add("status of %s: %s", b.Name, p)
 	}
 }
+
+// isBehind reports whether the status is that of an earlier spec.
+func isBehind(b *v1alpha1.NFSBenchmark) bool { return b.Status.ObservedGeneration < b.Generation }
 
 // start checks that it was the turn of r: nobody else uses its target, and
 // nobody is ahead of it who could have been known when it was let go. The first

@@ -49,6 +49,9 @@ func (w *world) stretch() []memory {
 		}
 		m := w.memory()
 		out = append(out, m)
+		eventually(w.T, patience, "every status is that of the newest spec", func() bool {
+			return w.h.count(func(r *run) bool { return isBehind(r.last) }) == 0
+		})
 		// Changes that come close together are one pass.
 		if passes := w.m.metrics(w.T)[metricReconciles] - before; passes < float64(m.benchmarks*touches)/2 {
 			w.Errorf("round %d made %.0f passes over %d benchmarks, want several over each", round, passes, m.benchmarks)
