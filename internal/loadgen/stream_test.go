@@ -223,7 +223,7 @@ func TestWhatCouldNotBeReadIsNotCopied(t *testing.T) {
 		t.Errorf("after a read that failed came write %v", io.Write)
 	}
 	if err := <-e.load.failed; !strings.Contains(err.Error(), `read "c0-j0.dat" at offset 0: boom`) {
-		t.Errorf("the stretch failed because of %v", err)
+		t.Errorf("the level failed because of %v", err)
 	}
 }
 
@@ -250,7 +250,7 @@ func TestAThreadForgetsTheTimeOverAPause(t *testing.T) {
 	before := looks()
 	d.ready().Next(&io)
 	if looks() == before {
-		t.Error("an I/O of a new stretch starts when the last one of the old stretch ended")
+		t.Error("an I/O of a new level starts when the last one of the old level ended")
 	}
 }
 

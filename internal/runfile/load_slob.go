@@ -65,37 +65,36 @@ func KitDirectory(k bench.SLOBKit) string {
 	return path.Join(KitPath, k.Directory)
 }
 
-const slobPath = "workload.slob"
+const slobAt = "workload.slob"
 
 func (w slobLoad) check(c *checker) {
-	const at = slobPath
 	if w.Access == bench.SLOBFullTableScan { // the second table is not used
 		size := w.ScanTableSize.Value()
-		c.check(size >= minTableBytes, at+".scanTableSize", "is %d; write at least %d", size, minTableBytes)
+		c.check(size >= minTableBytes, slobAt+".scanTableSize", "is %d; write at least %d", size, minTableBytes)
 	} else {
 		size := w.Scale.Value()
-		c.check(size >= minTableBytes, at+".scale", "is %d; write at least %d", size, minTableBytes)
+		c.check(size >= minTableBytes, slobAt+".scale", "is %d; write at least %d", size, minTableBytes)
 		blocks := size / (8 << 10) // the block size of most databases
-		c.check(size < minTableBytes || int64(w.WorkUnit) <= blocks, at+".workUnit",
+		c.check(size < minTableBytes || int64(w.WorkUnit) <= blocks, slobAt+".workUnit",
 			"is %d, more than the %d blocks of a schema; lower it, or raise scale", w.WorkUnit, blocks)
 	}
-	c.check(w.UpdatePercent <= 50 || w.UpdatePercent == 100, at+".updatePercent", "is %d; write 0 to 50, or 100",
+	c.check(w.UpdatePercent <= 50 || w.UpdatePercent == 100, slobAt+".updatePercent", "is %d; write 0 to 50, or 100",
 		w.UpdatePercent)
-	c.check(w.Access != bench.SLOBFullTableScan || w.UpdatePercent == 0, at+".updatePercent",
+	c.check(w.Access != bench.SLOBFullTableScan || w.UpdatePercent == 0, slobAt+".updatePercent",
 		"is %d, but %s only reads; write 0, or set access to %s", w.UpdatePercent,
 		bench.SLOBFullTableScan, bench.SLOBRandomRead)
 	if t := w.Think; t != nil {
-		c.check(t.MaximumMilliseconds >= t.MinimumMilliseconds, at+".think.maximumMilliseconds",
+		c.check(t.MaximumMilliseconds >= t.MinimumMilliseconds, slobAt+".think.maximumMilliseconds",
 			"is %d, less than minimumMilliseconds; swap them", t.MaximumMilliseconds)
 	}
 	if w.Capacity != nil {
-		c.capacity(at+".capacity", w.Capacity)
-		c.check(len(w.Ramp()) == 1, at+".users",
+		c.capacity(slobAt+".capacity", w.Capacity)
+		c.check(len(w.Ramp()) == 1, slobAt+".users",
 			"has %d steps, but capacity raises the rate and not the users; write one number of sessions, such as [64]",
 			len(w.Users))
-		c.check(w.Think == nil, at+".think", "is set, but capacity decides when I/O is due; remove one of them")
-		c.check(w.WorkLoop == 0, at+".workLoop", "is set, but the levels of capacity end by time; remove one of them")
-		c.check(w.Kit == nil, at+".kit", "is set, but a kit does not keep a rate; remove it, or remove capacity")
+		c.check(w.Think == nil, slobAt+".think", "is set, but capacity decides when I/O is due; remove one of them")
+		c.check(w.WorkLoop == 0, slobAt+".workLoop", "is set, but the levels of capacity end by time; remove one of them")
+		c.check(w.Kit == nil, slobAt+".kit", "is set, but a kit does not keep a rate; remove it, or remove capacity")
 	}
 }
 
@@ -107,7 +106,7 @@ func (nativeSLOB) on(p Plan) []string { return []string{nativeWords, p.Files().w
 func (w nativeSLOB) files(f *Files, _ Plan) {
 	w.slobLoad.files(f)
 	f.Count = max(w.Schemas, 1)
-	f.native(slobPath+".nativeFiles", w.NativeFiles)
+	f.native(slobAt+".nativeFiles", w.NativeFiles)
 }
 
 func (w nativeSLOB) steps(p Plan) Steps {
@@ -121,17 +120,18 @@ func (w nativeSLOB) steps(p Plan) Steps {
 func (s Schedule) PauseSeconds() int32 { return min(s.CooldownSeconds, longestPauseSeconds) }
 
 func (w nativeSLOB) check(c *checker, p Plan) {
-	const at = slobPath
 	w.slobLoad.check(c)
-	c.check(w.AWR != bench.Enabled, at+".awr", "is set, but the native engine has no AWR; remove it, or give a database")
-	c.check(w.Kit == nil, at+".kit", "is set, but a kit runs in a database; remove it, or give a database")
-	c.check(w.WorkLoop == 0, at+".workLoop", "is set, but the native engine ends by time; remove it, or give a database")
+	c.check(w.AWR != bench.Enabled, slobAt+".awr",
+		"is set, but the native engine has no AWR; remove it, or give a database")
+	c.check(w.Kit == nil, slobAt+".kit", "is set, but a kit runs in a database; remove it, or give a database")
+	c.check(w.WorkLoop == 0, slobAt+".workLoop",
+		"is set, but the native engine ends by time; remove it, or give a database")
 	f := p.Files()
 	c.nativeBlocks(f)
 	if w.Access == bench.SLOBFullTableScan {
-		c.files(at+".scanTableSize", f.SizeBytes, f.LargeReadBytes)
+		c.files(slobAt+".scanTableSize", f.SizeBytes, f.LargeReadBytes)
 	} else {
-		c.files(at+".scale", f.SizeBytes, f.BlockSizeBytes)
+		c.files(slobAt+".scale", f.SizeBytes, f.BlockSizeBytes)
 	}
 }
 
@@ -164,14 +164,13 @@ func (w databaseSLOB) steps(p Plan) Steps {
 }
 
 func (w databaseSLOB) check(c *checker, _ Plan) {
-	const at = slobPath
 	w.slobLoad.check(c)
-	c.check(w.Capacity == nil || w.Access != bench.SLOBFullTableScan, at+".access",
+	c.check(w.Capacity == nil || w.Access != bench.SLOBFullTableScan, slobAt+".access",
 		"is %s, but each of its statements takes seconds, too long for a rate; set access to %s, or remove capacity",
 		bench.SLOBFullTableScan, bench.SLOBRandomRead)
 	if w.Kit != nil {
 		dir, to := w.Kit.Directory, KitDirectory(*w.Kit)
-		c.check(path.IsAbs(to) && !strings.Contains(dir, ".."), at+".kit.directory",
+		c.check(path.IsAbs(to) && !strings.Contains(dir, ".."), slobAt+".kit.directory",
 			"is %q; write the absolute path of the folder with runit.sh, as the loader sees it", dir)
 	}
 }

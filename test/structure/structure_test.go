@@ -1,5 +1,5 @@
-// Package structure holds the tests of the shape of the source: the package map
-// of ARCHITECTURE.md and its way of a spec, the phases of the controllers, and the table of the stand-in for Oracle.
+// Package structure holds the tests of the shape of the source: the package map of ARCHITECTURE.md and its way of a
+// spec, the phases of the controllers and what they assign, and the table of the stand-in for Oracle.
 package structure
 
 import (

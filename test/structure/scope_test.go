@@ -1,32 +1,24 @@
-package benchmark
+package structure
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// TestOnlyTheFilesOfAConcernAssignItsPartOfTheScope: storage_*.go, load_*.go and cleanup*.go. Other files call functions
-// of these, whose names say what changes.
+// TestOnlyTheFilesOfAConcernAssignItsPartOfTheScope of controllers/benchmark: storage_*.go, load_*.go and cleanup*.go.
+// Other files call functions of these, whose names say what changes.
 func TestOnlyTheFilesOfAConcernAssignItsPartOfTheScope(t *testing.T) {
-	t.Parallel()
-	fset := token.NewFileSet()
-	files := map[string]*ast.File{}
-	entries, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if name := e.Name(); strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
-			if files[name], err = parser.ParseFile(fset, name, nil, 0); err != nil {
-				t.Fatal(err)
-			}
+	folder := filepath.Join(root, "controllers", "benchmark")
+	files, fset := map[string]*ast.File{}, (*token.FileSet)(nil)
+	eachFile(t, func(path string, file *ast.File, of *token.FileSet) {
+		if filepath.Dir(path) == folder {
+			files[filepath.Base(path)], fset = file, of
 		}
-	}
+	})
 	concernOf := map[string]string{} // by field and by part
 	ast.Inspect(files["scope.go"], func(n ast.Node) bool {
 		spec, ok := n.(*ast.TypeSpec)
@@ -86,7 +78,7 @@ func fieldOf(e ast.Expr) string {
 		case *ast.StarExpr:
 			e = of.X
 		case *ast.SelectorExpr:
-			if isIdent(of.X, "s") {
+			if isNamed(of.X, "s") {
 				return of.Sel.Name
 			}
 			e = of.X
@@ -127,7 +119,7 @@ func hasScope(t *testing.T, fields *ast.FieldList) bool {
 	}
 	return slices.ContainsFunc(fields.List, func(p *ast.Field) bool {
 		to, ok := p.Type.(*ast.StarExpr)
-		if !ok || !isIdent(to.X, "scope") {
+		if !ok || !isNamed(to.X, "scope") {
 			return false
 		}
 		for _, name := range p.Names {
@@ -137,9 +129,4 @@ func hasScope(t *testing.T, fields *ast.FieldList) bool {
 		}
 		return true
 	})
-}
-
-func isIdent(e ast.Expr, name string) bool {
-	id, ok := e.(*ast.Ident)
-	return ok && id.Name == name
 }
