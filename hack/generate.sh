@@ -42,6 +42,8 @@ tool helm-docs --chart-search-root "$chart" --sort-values-order file --log-level
 
 tool crd-ref-docs --log-level ERROR --renderer markdown --source-path api \
 	--config hack/crd-ref-docs.yaml --output-path api/v1alpha1/REFERENCE.md
+# It prints the Go struct of a rule about the items of a list.
+sed -i 's/items:XValidation: \\{.*<nil>\\} <br \/>//' api/v1alpha1/REFERENCE.md
 
 # indent BY FILE prints the file with each line indented.
 indent() { sed "s/^/$(printf '%*s' "$1" '')/; s/ *$//" "$2"; }

@@ -61,7 +61,7 @@ type NativeFiles struct {
 	// +default="nfsbench"
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_][A-Za-z0-9._-]*$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[A-Za-z0-9_][A-Za-z0-9._-]*$')`,message="write the name of one directory below the export, such as nfsbench: letters, digits, _, - and ."
 	Directory string `json:"directory,omitempty"`
 	// foreignFiles says what to do with a directory whose files are not marked
 	// as ours: Refuse, or Overwrite files of the same names.
@@ -176,7 +176,7 @@ type SLOBWorkload struct {
 	// +optional
 	// +default="NFSBENCH"
 	// +kubebuilder:validation:MaxLength=30
-	// +kubebuilder:validation:Pattern=`^[A-Za-z][A-Za-z0-9_]*$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[A-Za-z][A-Za-z0-9_]*$')`,message="write letters, digits and _, such as NFSBENCH"
 	Tablespace string `json:"tablespace,omitempty"`
 	// obfuscateColumns fills rows with what storage cannot compress or
 	// deduplicate (OBFUSCATE_COLUMNS).
@@ -208,13 +208,13 @@ type SLOBKit struct {
 	// in the image of the database.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')`,message="write the name of an object: lower case letters, digits, - and ., such as oradata-1"
 	ClaimName string `json:"claimName,omitempty"`
 	// directory with runit.sh and slob.conf: below the claim's root, or an
 	// absolute path in the image.
 	// +required
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_./-]+$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[A-Za-z0-9_./-]+$')`,message="write letters, digits, _, -, . and /, such as /opt/SLOB"
 	// +kubebuilder:validation:XValidation:rule="!self.contains('..')",message="workload.slob.kit.directory must not hold .."
 	Directory string `json:"directory"`
 }

@@ -221,13 +221,13 @@ type Path struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=15
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$')`,message="write the name of a network interface, such as net1"
 	LocalInterface string `json:"localInterface,omitempty"`
 	// path is the server address.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9.:_-]*[A-Za-z0-9])?$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[A-Za-z0-9]([A-Za-z0-9.:_-]*[A-Za-z0-9])?$')`,message="write the address of a server, such as 10.0.0.10. The path of the export goes into storage.export.path"
 	Path string `json:"path"`
 }
 

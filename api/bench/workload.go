@@ -84,7 +84,7 @@ type RawWorkload struct {
 	// +default="nfsbench"
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_][A-Za-z0-9._-]*$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[A-Za-z0-9_][A-Za-z0-9._-]*$')`,message="write the name of one directory below the export, such as nfsbench: letters, digits, _, - and ."
 	Directory string `json:"directory,omitempty"`
 	// foreignFiles says what to do with a directory whose files are not
 	// marked as ours: Refuse, or Overwrite files of the same names.

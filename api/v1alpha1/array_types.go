@@ -62,7 +62,7 @@ type SecretReference struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')`,message="write the name of an object: lower case letters, digits, - and ., such as oradata-1"
 	Name string `json:"name"`
 }
 
@@ -74,14 +74,14 @@ type ONTAPAccess struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9\[][A-Za-z0-9.:_\[\]-]*$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[A-Za-z0-9\[][A-Za-z0-9.:_\[\]-]*$')`,message="write an address or a name without https:// and without a path, such as 10.0.0.10"
 	ManagementLIF string `json:"managementLIF,omitempty"`
 	// svm is the storage virtual machine. Without it, that of the Trident
 	// backend is used.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[A-Za-z0-9_][A-Za-z0-9_.-]*$')`,message="write the name of an SVM: letters, digits, _, - and ., such as svm1"
 	SVM string `json:"svm,omitempty"`
 	// credentialsSecretRef holds username and password.
 	// +required
@@ -98,7 +98,7 @@ type FlashBladeAccess struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9\[][A-Za-z0-9.:_\[\]-]*$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[A-Za-z0-9\[][A-Za-z0-9.:_\[\]-]*$')`,message="write an address or a name without https:// and without a path, such as 10.0.0.10"
 	ManagementVIP string `json:"managementVIP"`
 	// fileSystem behind the export. Without it, the export path without its
 	// slash.
@@ -123,7 +123,7 @@ type PrometheusAccess struct {
 	// +required
 	// +kubebuilder:validation:MinLength=8
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:Pattern=`^https?://[^\s@]+$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^https?://[^\s@]+$')`,message="write an address with http:// or https://, without a user and without blanks, such as http://prometheus.monitoring:9090"
 	URL string `json:"url"`
 	// harvest selects the series that NetApp Harvest exports.
 	// +optional
@@ -219,6 +219,6 @@ type ExporterNode struct {
 	// +required
 	// +kubebuilder:validation:MinLength=8
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:Pattern=`^https?://[^\s@]+$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^https?://[^\s@]+$')`,message="write an address with http:// or https://, without a user and without blanks, such as http://prometheus.monitoring:9090"
 	URL string `json:"url"`
 }

@@ -43,13 +43,13 @@ type DatabaseContainer struct {
 	// sid of the instance; ORCLCDB, FREE or XE without it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=12
-	// +kubebuilder:validation:Pattern=`^[A-Za-z][A-Za-z0-9]*$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[A-Za-z][A-Za-z0-9]*$')`,message="write letters and digits, such as ORCLCDB"
 	SID string `json:"sid,omitempty"`
 	// pdb is the pluggable database that holds the schemas of a SLOB load;
 	// ORCLPDB1, FREEPDB1 or XEPDB1 without it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=30
-	// +kubebuilder:validation:Pattern=`^[A-Za-z][A-Za-z0-9_]*$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[A-Za-z][A-Za-z0-9_]*$')`,message="write letters, digits and _, such as ORCLPDB1"
 	PDB string `json:"pdb,omitempty"`
 	// passwordSecretRef names a Secret of the namespace with the password that
 	// SYS and SYSTEM get.
@@ -181,7 +181,7 @@ type DatabaseExternal struct {
 	// tablespace must lie below it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
-	// +kubebuilder:validation:Pattern=`^(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$')`,message="write an absolute path without blanks and without a / at its end, such as /u02/oradata"
 	MountPath string `json:"mountPath,omitempty"`
 	// tablespaceDirectory is where the datafile of the SLOB tablespace is made, on
 	// the database's host: mountPath or a directory below it, writable for the
@@ -189,7 +189,7 @@ type DatabaseExternal struct {
 	// effect on a tablespace that exists.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
-	// +kubebuilder:validation:Pattern=`^(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$')`,message="write an absolute path without blanks and without a / at its end, such as /u02/oradata"
 	TablespaceDirectory string `json:"tablespaceDirectory,omitempty"`
 	// loadingWithRedo selects what to do if FORCE LOGGING is on: loading SLOB
 	// tables then writes about as much redo as data. Refuse ends the run and says
@@ -210,7 +210,7 @@ type DatabaseExternal struct {
 //
 // +kubebuilder:validation:MinLength=3
 // +kubebuilder:validation:MaxLength=2048
-// +kubebuilder:validation:Pattern=`^((tcps?://)?[A-Za-z0-9.:\[\]_-]+/[A-Za-z0-9._$#-]+(\?[A-Za-z0-9_=&./-]+)?|\([A-Za-z_]+=[A-Za-z0-9_.:,=()"/$#*-]+\))$`
+// +kubebuilder:validation:XValidation:rule=`self.matches(r'^((tcps?://)?[A-Za-z0-9.:\[\]_-]+/[A-Za-z0-9._$#-]+(\?[A-Za-z0-9_=&./-]+)?|\([A-Za-z_]+=[A-Za-z0-9_.:,=()"/$#*-]+\))$')`,message="write HOST:PORT/SERVICE, such as db.example.com:1521/ORCLPDB1, or a descriptor in parentheses, without a user, a password and blanks"
 type ConnectString string
 
 // DatabaseRole is the role that an administrator connects with.
@@ -242,14 +242,14 @@ type SecretKeyReference struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')`,message="write the name of an object: lower case letters, digits, - and ., such as oradata-1"
 	Name string `json:"name"`
 	// key of it.
 	// +optional
 	// +default="password"
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[-._a-zA-Z0-9]+$')`,message="write the key of a Secret: letters, digits, -, _ and ., such as password"
 	Key string `json:"key,omitempty"`
 }
 

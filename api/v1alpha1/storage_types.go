@@ -67,13 +67,13 @@ type ExportStorage struct {
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=253
-	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9]([A-Za-z0-9.:_-]*[A-Za-z0-9])?$`
+	// +kubebuilder:validation:items:XValidation:rule=`self.matches(r'^[A-Za-z0-9]([A-Za-z0-9.:_-]*[A-Za-z0-9])?$')`,message="write the address of a server, such as 10.0.0.10. The path of the export goes into storage.export.path"
 	Servers []string `json:"servers"`
 	// path is the export path, for example /vol/oradata.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:Pattern=`^/[^\s#:]*$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^/[^\s#:]*$')`,message="write the path of the export as the server shows it, such as /vol/oradata: it begins with / and has no blank, # or :. Its server goes into storage.export.servers"
 	Path string `json:"path"`
 	// redoPath is the path of another export of the same servers, for the online
 	// redo logs of a database.container. The run mounts it with the same options
@@ -81,7 +81,7 @@ type ExportStorage struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:Pattern=`^/[^\s#:]*$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^/[^\s#:]*$')`,message="write the path of the export as the server shows it, such as /vol/oradata: it begins with / and has no blank, # or :. Its server goes into storage.export.servers"
 	RedoPath string `json:"redoPath,omitempty"`
 }
 
@@ -91,7 +91,7 @@ type ClaimStorage struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')`,message="write the name of an object: lower case letters, digits, - and ., such as oradata-1"
 	Name string `json:"name"`
 	// nonNFS says what to do when the volume turns out not to be NFS: Refuse
 	// ends the run with the reason, Measure measures it all the same and

@@ -35,7 +35,7 @@ type Significance struct {
 	// +optional
 	// +default="0.05"
 	// +kubebuilder:validation:MaxLength=8
-	// +kubebuilder:validation:Pattern=`^0\.[0-9]{1,6}$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^0\.[0-9]{1,6}$')`,message="write a number between 0 and 1 in quotes, such as '0.05'"
 	Alpha string `json:"alpha,omitempty"`
 	// minimumEffectPercent is the least difference of the medians that matters,
 	// however significant it may be.

@@ -202,7 +202,7 @@ type Axis struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[a-z0-9]([a-z0-9-]*[a-z0-9])?$')`,message="write lower case letters, digits and -, such as nfsv4-1"
 	Name string `json:"name"`
 	// values that it takes, in their order.
 	// +required
@@ -219,7 +219,7 @@ type AxisValue struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[a-z0-9]([a-z0-9-]*[a-z0-9])?$')`,message="write lower case letters, digits and -, such as nfsv4-1"
 	Name string `json:"name"`
 	// patch of the template's spec, as a strategic merge patch: members replace
 	// those of the template, null removes one, lists are replaced. Patches of
@@ -251,7 +251,7 @@ type ExtraCell struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=40
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[a-z0-9]([a-z0-9-]*[a-z0-9])?$')`,message="write lower case letters, digits and -, such as nfsv4-1"
 	Name string `json:"name"`
 	// values by the names of axes, whose patches apply first. May be fewer than
 	// there are axes.

@@ -15,7 +15,7 @@ type TridentStorage struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')`,message="write the name of an object: lower case letters, digits, - and ., such as oradata-1"
 	StorageClassName string `json:"storageClassName,omitempty"`
 	// backendName is a backend that an administrator lists in the policy of the cluster
 	// (policy.backends of the chart). The operator creates a TridentBackendConfig and a
@@ -23,7 +23,7 @@ type TridentStorage struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')`,message="write the name of an object: lower case letters, digits, - and ., such as oradata-1"
 	BackendName string `json:"backendName,omitempty"`
 	// size of the volume.
 	// +required
@@ -37,7 +37,7 @@ type TridentStorage struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=63
-	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`
+	// +kubebuilder:validation:items:XValidation:rule=`self.matches(r'^[A-Za-z0-9_][A-Za-z0-9_.-]*$')`,message="write a name of letters, digits, _, - and ., such as aggr1"
 	StoragePools []string `json:"storagePools,omitempty"`
 	// pvcAnnotations are annotations of Trident of the claim: exportPolicy, snapshotPolicy,
 	// snapshotDirectory, unixPermissions, cloneFromPVC and splitOnClone, each with the prefix
@@ -52,7 +52,7 @@ type TridentStorage struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[A-Za-z0-9_][A-Za-z0-9_.-]*$')`,message="write a name of letters, digits, _, - and ., such as aggr1"
 	MoveTo string `json:"moveTo,omitempty"`
 }
 

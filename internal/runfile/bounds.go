@@ -25,6 +25,7 @@ type bound struct {
 	Max      int64             `json:"max"`
 	Enum     []string          `json:"enum,omitempty"`
 	Pattern  string            `json:"pattern,omitempty"`
+	Message  string            `json:"message,omitempty"` // what to write, where the pattern does not match
 	Default  any               `json:"default,omitempty"` // a number, a text or an empty object
 }
 
@@ -83,18 +84,6 @@ func CheckWorkload(workload any) error {
 	return c.err()
 }
 
-// words describes the values that match a pattern.
-func words(pattern string) string {
-	switch pattern {
-	case `^[A-Za-z0-9_][A-Za-z0-9._-]*$`:
-		return "the name of one directory: letters, digits, dots, hyphens and underscores"
-	case `^(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$`:
-		return "a path such as /vol/oradata: names of letters, digits, dots, hyphens and underscores"
-	default:
-		return "what matches " + pattern
-	}
-}
-
 func (b *bound) fill(v any) {
 	fields, _ := v.(map[string]any)
 	for name, f := range b.Fields {
@@ -136,6 +125,6 @@ func (c *checker) bound(at string, b *bound, v any) {
 		}
 		n := int64(utf8.RuneCountInString(v))
 		c.check(n >= b.Min && n <= b.Max, at, "has %d characters; write %d to %d", n, b.Min, b.Max)
-		c.check(regexp.MustCompile(b.Pattern).MatchString(v), at, "is %.100q; write %s", v, words(b.Pattern))
+		c.check(regexp.MustCompile(b.Pattern).MatchString(v), at, "is %.100q; %s", v, b.Message)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"regexp"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,8 +57,19 @@ func TestSchemaBoundsAreThoseOfTheCRD(t *testing.T) {
 	}
 }
 
+// onlyMatches finds the pattern in a rule of the CRD.
+var onlyMatches = regexp.MustCompile(`^self\.matches\(r'(.*)'\)$`)
+
 func boundOf(s apiextensionsv1.JSONSchemaProps) *bound {
 	b := &bound{Required: s.Required, Pattern: s.Pattern, Max: 1 << 53}
+	for _, r := range s.XValidations {
+		if found := onlyMatches.FindStringSubmatch(r.Rule); found != nil {
+			b.Pattern, b.Message = found[1], r.Message
+		}
+	}
+	if s.Pattern != "" { // the patterns of a plan's own fields are those of paths
+		b.Message = "write an absolute path such as /u02/oradata"
+	}
 	if s.Default != nil {
 		_ = json.Unmarshal(s.Default.Raw, &b.Default) // the CRD is valid
 	}

@@ -133,7 +133,11 @@ func TestTheCRDsRefuseWhatCannotBe(t *testing.T) {
 			t.Parallel()
 			w := w
 			w.T = t
-			wantRefusal(t, "the bad spec", w.try(w.object(tc.Base, tc.Bad)), tc.Says)
+			err := w.try(w.object(tc.Base, tc.Bad))
+			wantRefusal(t, "the bad spec", err, tc.Says)
+			if err != nil && (strings.Contains(err.Error(), "should match") || strings.Contains(err.Error(), "evaluating rule")) {
+				t.Errorf("the refusal has more than sentences: %v", err)
+			}
 			wantRefusal(t, "the nearest good spec", w.try(w.object(tc.Base, tc.Good)), "")
 		})
 	}

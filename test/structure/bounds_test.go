@@ -26,11 +26,11 @@ type bound struct {
 }
 
 // quantity is the pattern of quantities. That of controller-gen takes what Kubernetes does not decode, such as 1e1.5,
-// and exponents that take minutes to parse.
-const quantity = `^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$`
+// exponents that take minutes to parse, and signs.
+const quantity = `matches(r'^([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$')`
 
-// shortExponent finds nothing in a quantity with a long exponent.
-const shortExponent = `.find('^[^eE]+([eE][-+0-9i]{0,3})?$')`
+const quantityMessage = `write a number with K, M, G or T (powers of 1000) or Ki, Mi, Gi or Ti (of 1024), such as 8Gi, 8G or 500m, ` +
+	`without B, bit or a blank`
 
 const (
 	longestKey   = 317 // of a label: a prefix of 253, a slash, and a name of 63
@@ -103,12 +103,13 @@ func (v *bounder) visit(node map[string]any, path string) {
 	v.seen++
 	for _, r := range at[[]any](node, "x-kubernetes-validations") {
 		r := r.(map[string]any) //nolint:forcetypeassert // a CRD
-		r["rule"] = withShortExponents(at[string](r, "rule"))
+		r["rule"] = afterQuantities(at[string](r, "rule"))
 	}
 	switch {
 	case node["x-kubernetes-int-or-string"] == true: // a quantity
 		v.bind(node, path, "maxLength", 32)
-		node["pattern"] = quantity
+		delete(node, "pattern")
+		v.require(node, "string(self)."+quantity, quantityMessage)
 	case node["x-kubernetes-preserve-unknown-fields"] == true: // a patch: the cache bounds the whole spec
 	case node["type"] == "string" && node["enum"] == nil:
 		v.bind(node, path, "maxLength", 0)
@@ -120,25 +121,60 @@ func (v *bounder) visit(node map[string]any, path string) {
 		v.bindKeys(node)
 		v.visit(at[map[string]any](node, "additionalProperties"), path+"{}")
 	}
+	if pattern, is := node["pattern"]; is {
+		v.t.Errorf("%s has the pattern %v, which a refusal would print: give the field a rule with a message", path, pattern)
+	}
 	properties := at[map[string]any](node, "properties")
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		v.visit(at[map[string]any](properties, name), path+"."+name)
 	}
 }
 
-// withShortExponents keeps a rule from parsing a quantity with a long exponent: the API server asks the rules also
-// where a pattern does not match.
-func withShortExponents(rule string) string {
-	before, operand, found := strings.Cut(rule, "quantity(string(")
-	if !found {
+var (
+	present   = regexp.MustCompile(`has\([^)]*\)`)
+	fieldPath = regexp.MustCompile(`self(\.\w+|\['\w+'\])*`)
+)
+
+// afterQuantities lets a rule that computes with quantities pass where one of them is none: the API server asks all
+// rules, and people are told of the quantity by its own rule. It also keeps a rule from parsing a long exponent.
+func afterQuantities(rule string) string {
+	var guards []string
+	for rest := rule; ; {
+		_, operand, found := strings.Cut(rest, "quantity(string(")
+		if !found {
+			break
+		}
+		open, end := 1, 0
+		for ; open > 0; end++ {
+			open += strings.Count(operand[end:end+1], "(") - strings.Count(operand[end:end+1], ")")
+		}
+		rest = operand[end:]
+		for _, field := range fieldPath.FindAllString(present.ReplaceAllString(operand[:end-1], ""), -1) {
+			guard := "(" + isPresent(field) + "!string(" + field + ")." + quantity + ") || "
+			if !slices.Contains(guards, guard) {
+				guards = append(guards, guard)
+			}
+		}
+	}
+	if len(guards) == 0 || strings.HasPrefix(rule, guards[0]) {
 		return rule
 	}
-	open, end := 1, 0
-	for ; open > 0; end++ {
-		open += strings.Count(operand[end:end+1], "(") - strings.Count(operand[end:end+1], ")")
+	return strings.Join(guards, "") + "(" + rule + ")"
+}
+
+// isPresent asks whether a field is there, from the object above down to it.
+func isPresent(field string) (conditions string) {
+	for at := range len(field) + 1 {
+		switch key, isKey := strings.CutPrefix(field[:at], "self"); {
+		case at < len(field) && field[at] != '.' && field[at] != '[', key == "":
+		case strings.HasSuffix(key, "']"):
+			above, name, _ := strings.Cut(field[:at], "[")
+			conditions += strings.TrimSuffix(name, "]") + " in " + above + " && "
+		case isKey:
+			conditions += "has(" + field[:at] + ") && "
+		}
 	}
-	return before + "quantity(string(" + operand[:end] + shortExponent +
-		withShortExponents(strings.TrimPrefix(operand[end:], shortExponent))
+	return conditions
 }
 
 // bind gives a node a bound that it lacks.
@@ -159,12 +195,15 @@ func (v *bounder) bind(node map[string]any, path, key string, most int64) {
 }
 
 // bindKeys bounds the keys of a map, which a schema cannot.
-func (*bounder) bindKeys(node map[string]any) {
-	rule := map[string]any{
-		"rule": fmt.Sprintf("self.all(k, size(k) <= %d)", longestKey), "message": fmt.Sprintf("keys have at most %d characters", longestKey),
-	}
+func (v *bounder) bindKeys(node map[string]any) {
+	v.require(node, fmt.Sprintf("self.all(k, size(k) <= %d)", longestKey),
+		fmt.Sprintf("keys have at most %d characters", longestKey))
+}
+
+// require gives a node a rule that it lacks.
+func (*bounder) require(node map[string]any, rule, message string) {
 	rules := at[[]any](node, "x-kubernetes-validations")
-	if !slices.ContainsFunc(rules, func(r any) bool { return at[string](r.(map[string]any), "rule") == rule["rule"] }) { //nolint:forcetypeassert // a CRD
-		node["x-kubernetes-validations"] = append(rules, rule)
+	if !slices.ContainsFunc(rules, func(r any) bool { return at[string](r.(map[string]any), "rule") == rule }) { //nolint:forcetypeassert // a CRD
+		node["x-kubernetes-validations"] = append(rules, map[string]any{"rule": rule, "message": message})
 	}
 }
