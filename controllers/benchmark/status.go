@@ -13,7 +13,6 @@ import (
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
-	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -147,8 +146,10 @@ func messageOf(s *scope, err error) string {
 	switch {
 	case s.outcome != nil && s.outcome.message != "":
 		return pass.Clip(s.outcome.message)
+	case s.outcome != nil && s.judgement != nil:
+		return pass.Clip(s.judgement.Answer.String())
 	case s.outcome != nil:
-		return pass.Clip(headline(s))
+		return numberOf(s)
 	case err != nil:
 		return pass.Clip("trying again: " + err.Error())
 	case s.moving != nil && s.waiting == s.surveying:
@@ -226,7 +227,7 @@ func databaseReady(s *scope, _ error) pass.State {
 	case o.phase == v1alpha1.PhaseSucceeded:
 		return ready
 	case isOfDatabase(o.reason) || !wasReady && o.phase == v1alpha1.PhaseFailed:
-		return pass.False(o.reason, o.message)
+		return pass.False(o.reason, "")
 	case wasReady:
 		return ready
 	default:
@@ -270,7 +271,7 @@ func succeeded(s *scope, err error) pass.State {
 	case s.outcome.phase == v1alpha1.PhaseSucceeded:
 		return pass.True(s.outcome.reason, s.outcome.message)
 	default:
-		return pass.False(s.outcome.reason, s.outcome.message)
+		return pass.False(s.outcome.reason, "") // Ready has the message
 	}
 }
 
@@ -287,7 +288,7 @@ func healthOf(s *scope, err error) pass.Health {
 	case o == nil:
 		return pass.Health{Kind: pass.InProgress, Reason: reason, Message: message}
 	case o.phase == v1alpha1.PhaseSucceeded:
-		return pass.Health{Kind: pass.Current, Reason: o.reason, Message: headline(s)}
+		return pass.Health{Kind: pass.Current, Reason: o.reason, Message: numberOf(s)}
 	default:
 		return pass.Health{Kind: pass.Failed, Reason: o.reason, Message: o.message}
 	}
@@ -352,7 +353,7 @@ func conditionEvent(c metav1.Condition) []event {
 		e.Note = "the container of the database runs; the load begins when its health script says that it is ready"
 	case c.Reason == v1alpha1.ReasonDatabaseReady:
 		e.Warning, e.Note = false, "the database takes connections"
-	case c.Type == v1alpha1.ConditionDatabaseReady: // the failure of the run has the same message
+	case c.Type == v1alpha1.ConditionDatabaseReady: // the failure of the run says why
 		return nil
 	case c.Status != metav1.ConditionFalse, c.Reason == v1alpha1.ReasonRetained, c.Reason == v1alpha1.ReasonCleaningUp:
 		return nil
@@ -407,36 +408,10 @@ func protocolWords(p runfile.Plan) string {
 	return words
 }
 
-// headline describes the end of a run in one sentence: its numbers, and what a table of numbers does not show.
-func headline(s *scope) string {
-	j := s.judgement
-	if j != nil && j.Capacity != nil && len(j.Capacity.Bounds) > 0 {
-		return capacityHeadline(*j.Capacity)
-	}
-	if j == nil || j.Summary == nil {
+// numberOf describes the numbers of a run that has ended.
+func numberOf(s *scope) string {
+	if s.judgement == nil {
 		return "finished"
 	}
-	msg := fmt.Sprintf("%s, %d IOPS", human.Throughput(j.Summary.Total.BytesPerSecond),
-		j.Summary.Total.OperationsPerSecond)
-	step, latency := j.Summary.Step, j.Summary.Total.Latency
-	switch {
-	case step != nil && step.Kind == runfile.StepUsers && len(j.Steps) > 1:
-		msg += " with " + human.Count(step.Users, "user")
-		// The level above which more users hardly raise the rate.
-		i := slices.IndexFunc(j.Steps, func(s measure.StepSummary) bool {
-			return s.Knee && s.Kind == step.Kind && s.Users != step.Users
-		})
-		if i >= 0 {
-			msg += fmt.Sprintf(", hardly more than with %d", j.Steps[i].Users)
-		}
-	case len(j.Calibrations) > 0 && latency != nil:
-		msg += " at " + human.Latency(latency.MeanMicroseconds)
-	}
-	if j.Summary.WirePermille != nil {
-		msg += fmt.Sprintf(", %d %% of the wire limit", (*j.Summary.WirePermille+5)/10)
-	}
-	if j.Indirect != "" {
-		msg += ". " + j.Indirect
-	}
-	return msg
+	return s.judgement.Answer.Number
 }

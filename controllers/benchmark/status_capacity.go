@@ -1,9 +1,6 @@
 package benchmark
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/human"
@@ -47,37 +44,4 @@ func capacityWords(b measure.BoundCapacity) string {
 		sign = ">=" // the highest rate that was tried
 	}
 	return sign + human.Operations(float64(b.OperationsPerSecond)) + " @ " + b.Bound()
-}
-
-// capacityHeadline describes the result of a search in one sentence, with what limits the first bound.
-func capacityHeadline(q measure.Capacity) string {
-	var each []string
-	unit := "IOPS"
-	if q.Statements {
-		unit = "statements/s"
-	}
-	for i, b := range q.Bounds {
-		within := b.Bound()
-		switch {
-		case b.OperationsPerSecond == 0 && b.High == 0:
-			each = append(each, "too few operations to tell which rate keeps a "+within)
-		case b.OperationsPerSecond == 0:
-			each = append(each, "no rate that was tried keeps a "+within)
-		case !b.Reached:
-			each = append(each, fmt.Sprintf("at least %d %s within a %s", b.OperationsPerSecond, unit, within))
-		default:
-			each = append(each, fmt.Sprintf("%d %s within a %s", b.OperationsPerSecond, unit, within))
-		}
-		var aside []string
-		if b.Low > 0 && b.High > b.Low {
-			aside = append(aside, fmt.Sprintf("%d to %d", b.Low, b.High))
-		}
-		if i == 0 && b.LimitedBy != "" {
-			aside = append(aside, "limited by "+b.LimitedBy)
-		}
-		if len(aside) > 0 {
-			each[i] += " (" + strings.Join(aside, "; ") + ")"
-		}
-	}
-	return strings.Join(each, ", ")
 }

@@ -1,7 +1,6 @@
 package benchmark
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,10 +54,6 @@ func TestTheStatusShowsTheCapacity(t *testing.T) {
 	if sum.Workload != "Raw RandomMixed 8Ki, 70 % reads, 2 jobs x depth 4, capacity within p99 of 1 ms and p99.9 of 5 ms" || sum.Capacity != "41.2k @ p99 of 1 ms" || *sum.IOPS != 41_234 {
 		t.Errorf("summary %q, %q, %d IOPS", sum.Workload, sum.Capacity, *sum.IOPS)
 	}
-	const message = "41234 IOPS within a p99 of 1 ms (40500 to 41900; limited by StorageCPU), at least 64000 IOPS within a p99.9 of 5 ms"
-	if st.Message != message {
-		t.Errorf("message %q", st.Message)
-	}
 }
 
 func TestTheCapacityOfADatabaseCountsStatements(t *testing.T) {
@@ -68,8 +63,8 @@ func TestTheCapacityOfADatabaseCountsStatements(t *testing.T) {
 	s.judgement.Capacity.Statements = true
 	s.judgement.Capacity.Bounds = s.judgement.Capacity.Bounds[:1]
 	st := written(t, s)
-	if *st.Summary.IOPS != iops || !strings.HasPrefix(st.Message, "41234 statements/s within a p99 of 1 ms") {
-		t.Errorf("%d IOPS, not the %d that were measured; message %q", *st.Summary.IOPS, iops, st.Message)
+	if *st.Summary.IOPS != iops {
+		t.Errorf("%d IOPS, not the %d that were measured", *st.Summary.IOPS, iops)
 	}
 }
 
@@ -79,12 +74,8 @@ func TestABoundThatNoRateKeepsIsSaid(t *testing.T) {
 	s.judgement.Summary = nil
 	s.judgement.Capacity.Bounds = []measure.BoundCapacity{{Percentile: "p99", Microseconds: 1000, High: 64, LimitedBy: measure.LimitQueue}}
 	st := written(t, s)
-	if st.Message != "no rate that was tried keeps a p99 of 1 ms (limited by Queue)" || st.Summary.IOPS != nil || st.Summary.Capacity != "0 @ p99 of 1 ms" {
-		t.Errorf("message %q, summary %+v", st.Message, st.Summary)
-	}
-	unknown := measure.Capacity{Bounds: []measure.BoundCapacity{{Percentile: "p99", Microseconds: 1000}}}
-	if got := capacityHeadline(unknown); got != "too few operations to tell which rate keeps a p99 of 1 ms" {
-		t.Errorf("message %q", got)
+	if st.Summary.IOPS != nil || st.Summary.Capacity != "0 @ p99 of 1 ms" {
+		t.Errorf("summary %+v", st.Summary)
 	}
 }
 

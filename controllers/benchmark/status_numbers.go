@@ -61,7 +61,7 @@ func fillSummary(sum *v1alpha1.Summary, j *judge.Judgement) {
 	}
 	setMetrics(sum, measure.Numbers(*j.Summary, j.Capacity))
 	total := j.Summary.Total
-	sum.ThroughputMegabytesPerSecond = known(total.BytesPerSecond / 1e6)
+	sum.ThroughputMegabytesPerSecond = known(rounded(total.BytesPerSecond, 1e6))
 	sum.StorageCPU = pass.ClipTo(storageCPUWords(j.Summary.StorageNodes), 256)
 	if l := total.Latency; l != nil {
 		sum.MeanLatency = human.Latency(l.MeanMicroseconds)
@@ -80,7 +80,7 @@ func fillSummary(sum *v1alpha1.Summary, j *judge.Judgement) {
 func setMetrics(part any, numbers []measure.Number) {
 	fields, intervals := map[string]any{}, map[string]any{}
 	for _, n := range numbers {
-		fields[n.Field] = n.Value / max(n.Divisor, 1)
+		fields[n.Field] = rounded(n.Value, max(n.Divisor, 1))
 		if n.Interval != nil {
 			low, high := n.Bounds()
 			intervals[low], intervals[high] = n.Interval.Low, n.Interval.High
@@ -90,6 +90,9 @@ func setMetrics(part any, numbers []measure.Number) {
 	data, _ := json.Marshal(fields) // numbers always encode, and the fields are numbers
 	_ = json.Unmarshal(data, part)
 }
+
+// rounded divides to the nearest integer, as all texts round.
+func rounded(value, divisor int64) int64 { return (value + divisor/2) / divisor }
 
 // known returns nil for a rate of zero: a calibration may have found only one of its two rates, and a loaded system has
 // no rate of zero.
@@ -270,6 +273,9 @@ func levelOf(p *runfile.Plan, index int32) (repetition int32, words string) {
 
 func progressMessage(p *runfile.Plan, all []runfile.Progress) string {
 	slow := slowest(all)
+	if slow.Failed { // the end of the run says why, once
+		return "the load has failed, and its result is collected"
+	}
 	msg := slow.Span
 	repetition, words := levelOf(p, slow.Repetition)
 	if repetition > 0 {

@@ -13,8 +13,8 @@ import (
 func checkEmbedded(c *facts, found *findings) {
 	for _, s := range c.Plan.Collect.Sources {
 		if s.Kind == runfile.SourceEmbedded {
-			found.info(EmbeddedServer, "The storage was the embedded NFS server: the number describes this cluster, its "+
-				"network and its CPUs, and not an array. Set spec.storage to an export or a claim.")
+			found.info(EmbeddedServer, "This was a trial: the storage was the embedded NFS server. The number describes this "+
+				"cluster, its network and its CPUs, and not an array. Set spec.storage to an export or a claim.")
 		}
 	}
 }
@@ -26,7 +26,7 @@ func checkEnd(c *facts, found *findings) {
 		case cl.Failure != nil && cl.Failure.Code == runfile.FailureVerify:
 			found.fail(VerificationFailed, "Client %d: %s", cl.Index, cl.Failure.Message)
 		case cl.Failure != nil:
-			found.fail(Partial, "Client %d ended with %s: %s", cl.Index, cl.Failure.Code, cl.Failure.Message)
+			found.fail(Partial, "Client %d ended with %s: %s", cl.Index, cl.Failure.Code, cl.Failure)
 		case cl.Partial:
 			found.fail(Partial, "Client %d did not reach its planned end; the numbers cover the run until then. Look at its "+
 				"log, and run again.", cl.Index)

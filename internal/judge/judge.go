@@ -43,9 +43,10 @@ func Judge(r runfile.Result) Judgement {
 		j.Indirect = indirectWords(c.Indirect[0], c.Volume)
 	}
 	o := c.expect()
-	j.Findings = append(find(c), o.findings...).sorted()
+	j.Findings = append(find(c).explained(c), o.findings...).sorted()
 	j.Validity = ValidityOf(j.Findings)
 	j.Verdict = c.verdict(j, o)
+	j.Answer = c.answer(j, o)
 	return j
 }
 
@@ -54,6 +55,7 @@ func Judge(r runfile.Result) Judgement {
 type Judgement struct {
 	// Facts are what was judged.
 	Facts    *measure.Facts `json:"-"`
+	Answer   Answer         `json:"answer"`
 	Verdict  bench.Verdict  `json:"verdict"`
 	Validity bench.Validity `json:"validity"`
 	// Engine is the engine that made the load: EngineNative or EngineOracle.

@@ -86,6 +86,8 @@ const (
 	storageReadShare   = 500
 	storageUpdateShare = 100
 	indexBlocks        = 4
+	// Share of each CPU of the machine. A load that used less did not make the machine busy.
+	ownCPUSmall = 250
 	// Share of fs.aio-max-nr. A process requests several hundred at once, and gets all or none.
 	asyncUsed = 950
 	// Share of the sessions' wait time that storage does not cause. It lowers the throughput by the same share.

@@ -13,8 +13,10 @@ import (
 // outcome is the result of the comparison with the expectations.
 type outcome struct {
 	findings   findings
-	missed     bool // a threshold was missed
-	unmeasured bool // a threshold could not be compared
+	asked      []string // each threshold, such as "at least 90 % of the wire limit"
+	short      []string // what was reached instead of each that was missed
+	missed     bool     // a threshold was missed
+	unmeasured bool     // a threshold could not be compared
 }
 
 // expect compares every threshold of the plan with the measurement, because a user who missed two
@@ -79,7 +81,7 @@ func (o *outcome) expectCapacity(want *int64, c *measure.Capacity) {
 			got = &b.OperationsPerSecond
 		}
 	}
-	compare(o, "capacity (operations/s)", atLeast, want, got, 1, plain)
+	compare(o, "operations/s of capacity", atLeast, want, got, 1, plain)
 }
 
 const (
@@ -93,6 +95,7 @@ func compare[T int32 | int64](o *outcome, what, bound string, want, got *T, scal
 		return
 	}
 	wanted := format(int64(*want * scale))
+	o.asked = append(o.asked, bound+" "+wanted+" "+what)
 	switch {
 	case got == nil:
 		o.unmeasured = true
@@ -102,8 +105,9 @@ func compare[T int32 | int64](o *outcome, what, bound string, want, got *T, scal
 			what)
 	case bound == atLeast && *got < *want*scale, bound == atMost && *got > *want*scale:
 		o.missed = true
-		o.findings.fail(ExpectationMissed, "Expected %s %s %s and got %s.", bound, wanted, what,
-			human.Beyond(int64(*got), int64(*want*scale), format))
+		reached := human.Beyond(int64(*got), int64(*want*scale), format)
+		o.short = append(o.short, fmt.Sprintf("%s instead of %s %s %s", reached, bound, wanted, what))
+		o.findings.fail(ExpectationMissed, "Expected %s %s %s and got %s.", bound, wanted, what, reached)
 	}
 }
 

@@ -170,7 +170,7 @@ func arithmetic(links []WireLink, transfer int64, total float64) string {
 		if other.BitsPerSecond != l.BitsPerSecond || other.MTUBytes != l.MTUBytes || other.IPv6 != l.IPv6 {
 			names := make([]string, 0, len(links))
 			for _, l := range links {
-				names = append(names, l.Label+" "+bitRate(l.BitsPerSecond))
+				names = append(names, l.Label+" "+BitRate(l.BitsPerSecond))
 			}
 			return fmt.Sprintf("%d links of different kinds, %s -> %s per direction", len(links),
 				strings.Join(names, ", "), human.Throughput(total))
@@ -181,12 +181,12 @@ func arithmetic(links []WireLink, transfer int64, total float64) string {
 		ip = ipv6Bytes
 	}
 	return fmt.Sprintf("%d x %s / 8 x %d/%d (MTU %d) x %d/%d (RPC) = %s per direction",
-		len(links), bitRate(l.BitsPerSecond), int(l.MTUBytes)-ip-tcpBytes, int(l.MTUBytes)+ethernetBytes, l.MTUBytes,
+		len(links), BitRate(l.BitsPerSecond), int(l.MTUBytes)-ip-tcpBytes, int(l.MTUBytes)+ethernetBytes, l.MTUBytes,
 		transfer, transfer+readCallBytes, human.Throughput(total))
 }
 
-// bitRate formats a link speed in its usual unit.
-func bitRate(bits int64) string {
+// BitRate formats a link speed in its usual unit.
+func BitRate(bits int64) string {
 	if bits >= 1e9 && bits%1e8 == 0 {
 		return fmt.Sprintf("%g Gbit/s", float64(bits)/1e9)
 	}

@@ -18,7 +18,8 @@ import (
 func benchmarkDocument(j judge.Judgement, o PageOptions) doc.Document {
 	answers := []doc.Card{verdictCard(j), validityCard(j)}
 	d := doc.Document{
-		Kind: "benchmark report", Title: nameOf(j), Subtitle: whatRan(j), Stamps: stamps(j), Notes: notes(j),
+		Kind: "benchmark report", Title: nameOf(j), Answer: j.Answer.Sentences(), Subtitle: whatRan(j),
+		Stamps: stamps(j), Notes: notes(j),
 		Cards: append(slices.Clone(answers), findingsCard(j.Findings)), Facts: whatFacts(j),
 	}
 	if j.Summary == nil {
@@ -90,21 +91,23 @@ func oracleRan(j judge.Judgement) bool {
 
 func verdictCard(j judge.Judgement) doc.Card {
 	c := map[bench.Verdict]doc.Card{
-		bench.VerdictPass:         {Text: "Everything that was expected was met.", Tone: doc.Good},
-		bench.VerdictFail:         {Text: "Something that was expected was missed.", Tone: doc.Bad},
-		bench.VerdictInconclusive: {Text: "This run cannot tell.", Tone: doc.Warn},
-		bench.VerdictNotEvaluated: {Word: "Not evaluated", Text: "Nothing was expected of this run.", Tone: doc.None},
+		bench.VerdictPass:         {Tone: doc.Good},
+		bench.VerdictFail:         {Tone: doc.Bad},
+		bench.VerdictInconclusive: {Tone: doc.Warn},
+		bench.VerdictNotEvaluated: {Word: "Not evaluated", Tone: doc.None},
 	}[j.Verdict]
+	c.Text = capital(j.Answer.Enough)
 	c.Label, c.Word = "Verdict", cmp.Or(c.Word, string(j.Verdict))
 	return c
 }
 
 func validityCard(j judge.Judgement) doc.Card {
 	c := map[bench.Validity]doc.Card{
-		bench.ValidityValid:   {Text: "Nothing speaks against the number.", Tone: doc.Good},
-		bench.ValiditySuspect: {Text: "Read the findings before you build on the number.", Tone: doc.Warn},
-		bench.ValidityInvalid: {Text: "Do not use the number.", Tone: doc.Bad},
+		bench.ValidityValid:   {Tone: doc.Good},
+		bench.ValiditySuspect: {Tone: doc.Warn},
+		bench.ValidityInvalid: {Tone: doc.Bad},
 	}[j.Validity]
+	c.Text = capital(j.Answer.Trust)
 	c.Label, c.Word = "Validity", string(j.Validity)
 	return c
 }

@@ -45,8 +45,8 @@ func capacitySection(j judge.Judgement) doc.Section {
 		ID: "load-latency", Title: "Latency over load", Draw: l.SVG, Table: table,
 		Description: fmt.Sprintf("Percentiles of the latency at %s, with the bounds and the capacity within each.",
 			human.Count(len(j.Capacity.Curve), "rate")),
-		Caption: "Across: the bounds. Upright: the capacity within each, shaded with its interval (95 %). Rates far above " +
-			"the capacity are in the table only.",
+		Caption: "Horizontal lines: the bounds. Vertical lines: the capacity within each, shaded with its interval (95 %). " +
+			"Rates far above the capacity are in the table only.",
 	}})
 	return s
 }
@@ -196,7 +196,7 @@ func capacityOverlay(a, b compare.Side) []doc.Block {
 		ID: "load-latency", Title: "Latency over load of both sides", Draw: l.SVG,
 		Description: "The " + percentile + " latency of each side over the rate that was offered, with the capacity within " +
 			"the first bound.",
-		Caption: "The side whose line stays low for longer has more capacity. Upright: the capacity of each " +
+		Caption: "The side whose line stays low for longer has more capacity. Vertical lines: the capacity of each " +
 			"side within its first bound, shaded with its interval.",
 		Table: overlayTable(a, b),
 	}}}

@@ -53,7 +53,12 @@ func judged() judge.Judgement {
 		StorageNodes: []measure.StorageNode{{Source: "array", Name: "n1", CPUPermille: new(int32(300))}, {Source: "array", Name: "n2"}},
 	}
 	j := judge.Judgement{
-		Facts:   measure.Of(result()),
+		Facts: measure.Of(result()),
+		Answer: judge.Answer{
+			Limit:  "nothing that was counted was full: each I/O took 14.5 ms with 32 outstanding, and more depth or jobs may give more",
+			Enough: "yes (asked: at least 2000.0 MB/s throughput)",
+			Trust:  "yes, nothing speaks against the numbers",
+		},
 		Verdict: bench.VerdictPass, Validity: bench.ValidityValid, Summary: &s, Repetitions: []measure.Summary{s, s, s}, VariationPermille: new(measure.Permille(4)),
 		Wire:     &measure.WireLimit{Source: measure.Declared, Arithmetic: "2 x 10 Gbit/s / 8 x 8948/9038 (MTU 9000) x 1048576/1048708 (RPC) = 2474.8 MB/s per direction"},
 		Protocol: judge.Evidence{Verified: new(true), Observed: "DirectNFS NFSv3 over 2 of 2 paths", Message: "100.0 % of the load went over 2 Direct NFS channels with NFSv3."},
@@ -72,6 +77,7 @@ func withFindings() judge.Judgement {
 	j := judged()
 	j.Facts.Simulated = true
 	j.Verdict, j.Validity, j.Wire = bench.VerdictFail, bench.ValiditySuspect, nil
+	j.Answer.Enough, j.Answer.Trust = "no (2228.2 MB/s instead of at least 2400.0 MB/s throughput)", "limited, a path carried nothing"
 	j.Summary.WirePermille = nil
 	j.Summary.Paths[1] = measure.PathShare{Local: "10.0.2.5", Path: "10.0.2.61", State: "Missing"}
 	j.Protocol = judge.Evidence{Verified: new(false), Observed: "DirectNFS NFSv3 over 1 of 2 paths", Message: "1 of 2 declared paths are not connected: 10.0.2.5 -> 10.0.2.61 (Missing)."}
@@ -96,7 +102,7 @@ func copied() judge.Judgement {
 
 func lost() judge.Judgement {
 	j := judged()
-	j.Validity = bench.ValiditySuspect
+	j.Validity, j.Answer.Trust = bench.ValiditySuspect, "limited, a path was down for a part of the time"
 	j.Summary.Paths[0].DownMilliseconds, j.Summary.Paths[0].Reconnects = 8240, 3
 	j.Findings = []bench.Finding{{Code: judge.ChannelLost, Severity: bench.SeverityWarning, Message: "Path 10.0.1.5 -> 10.0.1.61 was down for 8.2 s of 180.0 s that were measured (4.5 %), in repetition 2."}}
 	return j

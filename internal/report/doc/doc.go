@@ -42,6 +42,7 @@ const Unknown = "-"
 type Document struct {
 	Kind     string // such as "benchmark report"; if empty, a terminal shows no title
 	Title    string
+	Answer   string  // in sentences, for people who read nothing else
 	Subtitle string  // without the full stop
 	Stamps   []Stamp // SIMULATED and why
 	Cards    []Card

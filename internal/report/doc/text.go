@@ -69,6 +69,9 @@ func Text(w io.Writer, d Document, o TextOptions) error {
 		p.wrapped(d.Subtitle)
 		p.rule()
 	}
+	if d.Answer != "" {
+		p.wrapped(d.Answer)
+	}
 	if len(d.Tiles) > 0 {
 		p.line("")
 		p.tiles(d.Tiles)
@@ -108,10 +111,20 @@ func (p *page) block(b Block) {
 	if len(b.Findings) > 0 {
 		p.line("")
 	}
+	cut := false
 	for _, f := range b.Findings {
 		severity := padded(p.clean(strings.ToUpper(f.Severity)), labelWidth)
+		if f.Tone == Note { // a page has the rest
+			first, _, more := strings.Cut(f.Message, ". ")
+			cut = cut || more
+			p.hanging(p.paint(colour(f.Tone), severity), labelWidth, f.Code+": "+strings.TrimSuffix(first, ".")+".")
+			continue
+		}
 		p.line(p.paint(colour(f.Tone), severity) + p.paint(bold, p.clean(f.Code)))
 		p.hanging(strings.Repeat(" ", labelWidth), labelWidth, f.Message)
+	}
+	if cut {
+		p.wrapped("The report as a page (-o FILE.html) has all of each INFO, with what to do.")
 	}
 }
 
