@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/measure"
+	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
 // answer returns the result of a table in one sentence.
@@ -53,14 +55,27 @@ func effect(l Line) float64 {
 	return math.Abs(*cmp.Or(l.Shift, &l.Impact))
 }
 
+// lineWords shows both sides: a percentage alone does not say of what.
 func lineWords(l Line) string {
-	words := fmt.Sprintf("%s is %.1f %% %s than %s in %s", Label(l.Cell, l.Step), effect(l)*100,
-		strings.ToLower(string(l.Outcome)), l.Baseline, l.Metric)
+	m := measure.MetricOf(l.Metric)
+	base, candidate := l.Medians()
+	words := fmt.Sprintf("%s is %.1f %% %s than %s in %s (%s against %s", Label(l.Cell, l.Step), effect(l)*100,
+		strings.ToLower(string(l.Outcome)), l.Baseline, m.Label, m.Text(candidate), m.Text(base))
 	if p := cmp.Or(l.AdjustedP, l.P); p != nil {
-		words += fmt.Sprintf(" (p = %.2g)", *p)
+		words += fmt.Sprintf(", p = %.2g", *p)
 	}
+	words += ")"
 	if l.Saturated {
 		words += ", with the line full"
 	}
 	return words
 }
+
+// Medians returns the median of each side.
+func (l Line) Medians() (base, candidate float64) {
+	return stats.Median(l.Base), stats.Median(l.Candidate)
+}
+
+// Change turns a share that is positive where the candidate is better into one that is positive where its value is
+// higher.
+func (l Line) Change(better float64) float64 { return sign(l.Metric) * better }

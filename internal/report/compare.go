@@ -17,14 +17,11 @@ import (
 
 // tableDocument returns the comparisons of a table for a terminal.
 func tableDocument(t compare.Table) doc.Document {
-	var d doc.Document
-	if t.Message != "" {
-		d.Terminal = append(d.Terminal, doc.Block{Text: capital(t.Message)})
-	}
+	d := doc.Document{Answer: capital(t.Message)}
 	groups := byMetric(t.Comparisons)
 	for _, lines := range groups {
 		against := cmp.Or(commonBaseline(lines), "the baseline of each")
-		title := measure.MetricOf(lines[0].Metric).Label + " against " + against + ", positive is better"
+		title := measure.MetricOf(lines[0].Metric).Label + " against " + against
 		d.Terminal = append(d.Terminal, doc.Block{Apart: true, Text: title}, doc.Block{Table: lineTable(lines)})
 	}
 	saturated := slices.ContainsFunc(t.Comparisons, func(l compare.Line) bool { return l.Saturated })
@@ -34,8 +31,8 @@ func tableDocument(t compare.Table) doc.Document {
 	} else {
 		d.Terminal = append(d.Terminal, doc.Block{
 			Apart: true,
-			Text: "CI is the confidence interval of the shift in percent of the baseline's median, P is after the correction." +
-				" ~ is no significant difference, = is one too small to matter." + noiseWords(t.Comparisons),
+			Text: "CHANGE is the shift in percent of the baseline's median, CI its confidence interval, P is after the " +
+				"correction. ~ is no significant difference, = is one too small to matter." + noiseWords(t.Comparisons),
 		})
 	}
 	if saturated {
@@ -114,9 +111,9 @@ func answerCard(lines []compare.Line) doc.Card {
 	case t[bench.OutcomeBetter] > 0 && t[bench.OutcomeWorse] > 0:
 		c.Word, c.Text, c.Tone = "Mixed", "Better in some, worse in others.", doc.Warn
 	case t[bench.OutcomeBetter] > 0:
-		c.Word, c.Text, c.Tone = "Better", "Than the baseline, where it differs at all.", doc.Good
+		c.Word, c.Tone = "Better", doc.Good
 	case t[bench.OutcomeWorse] > 0:
-		c.Word, c.Text, c.Tone = "Worse", "Than the baseline, where it differs at all.", doc.Bad
+		c.Word, c.Tone = "Worse", doc.Bad
 	case t[bench.OutcomeUnknown] == len(lines):
 		c.Word, c.Text, c.Tone = "Unknown", "Too few repetitions to tell.", doc.Warn
 	default:
@@ -212,9 +209,9 @@ func interval(l compare.Line) chart.Interval {
 	}
 	text := fmt.Sprintf("%+.1f%%", v)
 	if l.ShiftLow != nil {
-		text += " (" + Interval(l) + ")"
+		text += fmt.Sprintf(" (%+.1f to %+.1f)", *l.ShiftLow*100, *l.ShiftHigh*100)
 	}
-	text += "  p " + Probability(l)
+	text += "  p " + probability(l)
 	name, o := compare.Label(l.Cell, l.Step), outcomeOf(l.Outcome)
 	if l.Saturated {
 		name += " *"
@@ -232,8 +229,8 @@ func percentOr(share *float64) float64 {
 	return *share * 100
 }
 
-// lineTable returns the table of seed 002: average, percent impact of the pairs with its deviation, minimum and
-// maximum, and the result of the significance test.
+// lineTable shows both sides, their difference and the result of the significance test. The page also has the columns
+// of seed 002: average, percent impact of the pairs with its deviation, minimum and maximum.
 func lineTable(lines []compare.Line) *doc.Table {
 	own := doc.Both // each line has a baseline of its own
 	if commonBaseline(lines) != "" {
@@ -241,14 +238,17 @@ func lineTable(lines []compare.Line) *doc.Table {
 	}
 	t := &doc.Table{Stacked: true, Columns: []doc.Column{
 		{Head: "Cell"},
-		{Head: "Baseline", Short: "BASE", In: own},
-		{Head: "Average", Short: "AVG", Number: true},
-		{Head: "% impact", Short: "IMPACT%", Number: true},
-		{Head: "Stdev", Number: true},
-		{Head: "Min", Number: true},
-		{Head: "Max", Number: true},
-		{Head: "CI of the shift, %", Short: "CI", Number: true},
+		{Head: "Baseline", In: own},
+		{Head: "Baseline's median", Short: "BASE", Number: true},
+		{Head: "Median", Number: true},
+		{Head: "Change, %", Short: "CHANGE %", Number: true},
+		{Head: "CI of the change, %", Short: "CI", Number: true},
 		{Head: "p", Number: true},
+		{Head: "Average of both", Number: true, In: doc.HTMLOnly},
+		{Head: "% impact", Number: true, In: doc.HTMLOnly},
+		{Head: "Stdev", Number: true, In: doc.HTMLOnly},
+		{Head: "Min", Number: true, In: doc.HTMLOnly},
+		{Head: "Max", Number: true, In: doc.HTMLOnly},
 		{Head: "n", Number: true, In: doc.HTMLOnly},
 		{Head: "Result", In: doc.HTMLOnly},
 		{Head: "Result", Number: true, In: doc.TextOnly}, // a mark, at the right
@@ -259,14 +259,17 @@ func lineTable(lines []compare.Line) *doc.Table {
 		if l.Saturated {
 			name, saturated = name+" *", true
 		}
-		deviation := known(l.ImpactDeviation, func(v float64) string { return strings.TrimPrefix(Percent(v), "+") })
-		row := t.Row(name, l.Baseline, measure.MetricOf(l.Metric).Text(l.Mean), Percent(l.Impact), deviation,
-			Percent(l.ImpactMinimum), Percent(l.ImpactMaximum), Interval(l), Probability(l),
+		m := measure.MetricOf(l.Metric)
+		base, candidate := l.Medians()
+		deviation := known(l.ImpactDeviation, func(v float64) string { return strings.TrimPrefix(percent(v), "+") })
+		row := t.Row(name, l.Baseline, m.Text(base), m.Text(candidate), change(l), changeInterval(l, " to "), probability(l),
+			m.Text(l.Mean), percent(l.Impact), deviation, percent(l.ImpactMinimum), percent(l.ImpactMaximum),
 			fmt.Sprintf("%d+%d", len(l.Base), len(l.Candidate)), o.symbol+o.word, o.mark)
-		row.Cells[7].Short = strings.ReplaceAll(Interval(l), " to ", "..")
-		row.Cells[10].Tone, row.Cells[10].Strong = o.tone, o.tone != doc.None
+		row.Cells[5].Short = changeInterval(l, "..")
+		row.Cells[13].Tone, row.Cells[13].Strong = o.tone, o.tone != doc.None
 	}
-	t.Note = "Average is of both sides; impact is of pairs of repetitions; p is after the correction."
+	t.Note = "Change is the shift in percent of the baseline's median; p is after the correction. Impact is of pairs of " +
+		"repetitions, positive is better."
 	if saturated {
 		t.Note += " * was limited by the wire: the line was compared, not what is behind it."
 	}
@@ -298,6 +301,7 @@ func cellsTable(cells []compare.Cell) *doc.Table {
 func comparisonDocument(a, b compare.Side, t compare.Table, o PageOptions) doc.Document {
 	d := doc.Document{
 		Kind: "comparison", Title: sideName(b) + " against " + sideName(a),
+		Answer:   strings.TrimSpace(capital(t.Message) + " " + bothTrusted(a, b)),
 		Subtitle: "Baseline: " + sideName(a) + ". " + whatRan(a.Judgement),
 		Cards:    []doc.Card{answerCard(t.Comparisons), sideCard("Baseline", a), sideCard("Candidate", b)},
 		Notes:    notes(a.Judgement, b.Judgement),
@@ -328,6 +332,15 @@ func comparisonDocument(a, b compare.Side, t compare.Table, o PageOptions) doc.D
 		besideSection(a, b), overlaySection(a, b), cells, findings,
 	}, repeats...)
 	return d
+}
+
+// bothTrusted says whether the numbers of both sides can be believed.
+func bothTrusted(a, b compare.Side) string {
+	of, against := b.Judgement.Answer.Trust, a.Judgement.Answer.Trust
+	if of == against {
+		return "Trust: " + of + "."
+	}
+	return "Trust in " + sideName(a) + ": " + against + ". Trust in " + sideName(b) + ": " + of + "."
 }
 
 func sideName(s compare.Side) string { return cmp.Or(s.Name, nameOf(s.Judgement), "unnamed") }

@@ -64,19 +64,27 @@ func firstLines(lines []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Percent writes a share as percent with its sign, in two decimals.
-func Percent(share float64) string { return fmt.Sprintf("%+.2f", share*100) }
+// percent writes a share as percent with its sign, in two decimals.
+func percent(share float64) string { return fmt.Sprintf("%+.2f", share*100) }
 
-// Interval writes the confidence interval of a line in percent; a dash if it is unknown.
-func Interval(l compare.Line) string {
+// changeInterval writes the confidence interval of the shift of a line in percent, positive where the value is higher.
+// It is a dash if the interval is unknown.
+func changeInterval(l compare.Line, to string) string {
 	if l.ShiftLow == nil || l.ShiftHigh == nil {
 		return doc.Unknown
 	}
-	return fmt.Sprintf("%+.1f to %+.1f", *l.ShiftLow*100, *l.ShiftHigh*100)
+	low, high := l.Change(*l.ShiftLow), l.Change(*l.ShiftHigh)
+	return fmt.Sprintf("%+.1f%s%+.1f", min(low, high)*100, to, max(low, high)*100)
 }
 
-// Probability writes p, after the correction if there is one.
-func Probability(l compare.Line) string {
+// change writes the shift of a line in percent, positive where the value is higher; the mean impact if there is no
+// shift.
+func change(l compare.Line) string {
+	return fmt.Sprintf("%+.1f", l.Change(*cmp.Or(l.Shift, &l.Impact))*100)
+}
+
+// probability writes p, after the correction if there is one.
+func probability(l compare.Line) string {
 	switch p := cmp.Or(l.AdjustedP, l.P); {
 	case p == nil:
 		return doc.Unknown

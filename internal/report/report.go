@@ -33,10 +33,9 @@ func Text(w io.Writer, j judge.Judgement, o Options) error {
 	return doc.Text(w, benchmarkDocument(j, PageOptions{}), o)
 }
 
-// CompareText writes the comparisons of a table: for each metric and baseline the average of both, the percent impact
-// with its deviation, minimum and maximum over the pairs, the confidence interval of the shift and p. Lines without a
-// significant difference end with ~, and names of saturated lines with *. Without comparisons it writes the cells. It
-// returns the first error of w.
+// CompareText writes the comparisons of a table: for each metric and baseline the median of each side, the shift with
+// its confidence interval, and p. Lines without a significant difference end with ~, and names of saturated lines with
+// *. Without comparisons it writes the cells. It returns the first error of w.
 func CompareText(w io.Writer, t compare.Table, o Options) error {
 	return doc.Text(w, tableDocument(t), o)
 }

@@ -24,12 +24,13 @@ import (
 func suiteDocument(run runfile.SuiteRun, t compare.Table, g *compare.Table, o PageOptions) doc.Document {
 	d := doc.Document{
 		Kind: "suite report", Title: strings.TrimPrefix(run.Namespace+"/"+run.Suite, "/"), Subtitle: "Run " + run.Run,
-		Facts: suiteFacts(run),
+		Answer: strings.TrimSpace(capital(t.Message) + " " + runsTrusted(run)), Facts: suiteFacts(run),
 	}
 	if run.Simulated {
 		d.Stamps = []doc.Stamp{{Text: "Stand-ins took part: no number here is one of real storage or of Oracle."}}
 	}
 	if g != nil {
+		d.Answer = capital(g.Message) + " " + d.Answer
 		d.Cards = append(d.Cards, regressionCard(*g))
 		d.Sections = append(d.Sections, regressionSection(run, *g))
 	}
@@ -54,6 +55,29 @@ func suiteDocument(run runfile.SuiteRun, t compare.Table, g *compare.Table, o Pa
 		resultSection(run),
 		suiteRepeat(run, o))
 	return d
+}
+
+// runsTrusted says how many of the results can be believed.
+func runsTrusted(run runfile.SuiteRun) string {
+	n := map[string]int{}
+	for _, r := range run.Results {
+		n[r.Validity]++
+	}
+	var doubts []string
+	for _, v := range []bench.Validity{bench.ValiditySuspect, bench.ValidityInvalid} {
+		if n[string(v)] > 0 {
+			doubts = append(doubts, fmt.Sprintf("%d are %s", n[string(v)], v))
+		}
+	}
+	switch {
+	case len(run.Results) == 0:
+		return ""
+	case len(doubts) > 0:
+		all := human.Count(len(run.Results), "result")
+		return fmt.Sprintf("Trust: limited, of %s %s.", all, strings.Join(doubts, " and "))
+	default:
+		return "Trust: yes, nothing speaks against the results."
+	}
 }
 
 // regressionCard shows the result of the comparison with the accepted run.
