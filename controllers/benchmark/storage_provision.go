@@ -187,7 +187,7 @@ func (s *scope) storageWaits(reason, message string) (next, error) {
 // storageFailed records an error that only the user can fix, if the run failed at its storage.
 func (s *scope) storageFailed(bad *pass.Invalid) {
 	if s.storage != nil && !s.storage.OK {
-		s.storage = &fact{Reason: bad.Reason, Message: bad.Error()}
+		s.storage = &fact{Reason: bad.Reason} // Ready has the message
 	}
 }
 

@@ -215,7 +215,7 @@ func surveyRequest(s *scope) (string, error) {
 
 // surveyFails ends the run because of a finding of the survey, or because the survey failed.
 func (s *scope) surveyFails(reason, message string) (next, error) {
-	s.preflight = &fact{Reason: reason, Message: message}
+	s.preflight = &fact{Reason: reason} // Ready has the message
 	return s.fail(reason, message)
 }
 

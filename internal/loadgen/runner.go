@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
@@ -248,7 +249,7 @@ func (r *Runner) Clean(ctx context.Context) error {
 
 // Failure implements runloop.Engine. An error without a code gets the code of its span.
 func (r *Runner) Failure(ctx context.Context, err error) *runfile.Failure {
-	return runloop.FailureOf(ctx, err, func(err error) string {
+	f := runloop.FailureOf(ctx, err, func(err error) string {
 		switch code := target.CodeOf(err); {
 		case code != "":
 			return code
@@ -260,6 +261,13 @@ func (r *Runner) Failure(ctx context.Context, err error) *runfile.Failure {
 			return runfile.FailureIO
 		}
 	})
+	if e, is := errors.AsType[*target.Error](err); is && e.Err != nil {
+		cause := runloop.OneLine(e.Err)
+		if sentence, is := strings.CutSuffix(f.Message, ": "+cause); is {
+			f.Message, f.Cause = sentence, cause
+		}
+	}
+	return f
 }
 
 // Close implements runloop.Engine.

@@ -74,7 +74,7 @@ const (
 	DefaultMountTimeout = 30 * time.Second
 	DefaultCallTimeout  = 10 * time.Minute
 	DefaultLayoutRetry  = time.Second
-	defaultNFSPort      = 2049
+	Port                = 2049 // of NFS
 	maxChannels         = 64
 )
 
@@ -98,7 +98,7 @@ func (cfg Config) complete() (Config, error) {
 	switch cfg.Version {
 	case bench.NFSv3:
 	case bench.NFSv40, bench.NFSv41, bench.PNFS:
-		cfg.NFSPort = cmp.Or(cfg.NFSPort, defaultNFSPort)
+		cfg.NFSPort = cmp.Or(cfg.NFSPort, Port)
 	default:
 		return cfg, fmt.Errorf("nfs: version %q is none of NFSv3, NFSv4.0, NFSv4.1, pNFS", cfg.Version)
 	}

@@ -84,7 +84,7 @@ func mountOver(ctx context.Context, cfg Config, ch Channel) (mounted, error) {
 	defer func() { _ = conn.Close() }()
 	res, err := mount.Mnt(ctx, conn, cfg.Credential.Auth(), cfg.Export)
 	if err != nil {
-		return m, explainMount(err, portmapErr, cfg, ch, conn.LocalAddr(), listed(ctx, conn, err, cfg.Export))
+		return m, explainMount(err, portmapErr, cfg, ch, conn.LocalAddr(), otherExports(ctx, conn, err, cfg.Export))
 	}
 	if len(res.Flavors) > 0 && !slices.Contains(res.Flavors, uint32(rpc.FlavorSys)) &&
 		!slices.Contains(res.Flavors, uint32(rpc.FlavorNone)) {
@@ -105,7 +105,7 @@ func (m *mounted) findPorts(ctx context.Context, cfg Config) error {
 	if m.nfsPort == 0 || m.mountPort == 0 {
 		err = m.askPortmap(ctx, cfg)
 	}
-	m.nfsPort = cmp.Or(m.nfsPort, defaultNFSPort)
+	m.nfsPort = cmp.Or(m.nfsPort, Port)
 	if m.mountPort == 0 {
 		m.mountPort = m.nfsPort
 	}
@@ -144,16 +144,19 @@ func dialRPC(ctx context.Context, ch Channel, port int, cfg Config) (*rpc.Conn, 
 }
 
 // explainMount explains a refused mount.
-func explainMount(err, portmapErr error, cfg Config, ch Channel, local net.Addr, list string) error {
+func explainMount(err, portmapErr error, cfg Config, ch Channel, local net.Addr, listed []string) error {
 	client := local.String()
 	if host, _, splitErr := net.SplitHostPort(client); splitErr == nil {
 		client = host // as in export policies
 	}
+	refused, absent := errors.Is(err, mount.ErrAcces) || errors.Is(err, mount.ErrPerm), errors.Is(err, mount.ErrNoEnt)
 	switch {
-	case errors.Is(err, mount.ErrAcces), errors.Is(err, mount.ErrPerm):
-		err = fmt.Errorf("the export policy of %s does not admit this client (address %s)%s%s: %w",
-			ch.Path, client, list, portHint(local), err)
-	case errors.Is(err, mount.ErrNoEnt):
+	case (refused || absent) && len(listed) > 0:
+		err = &NotListedError{Export: cfg.Export, Listed: listed, Client: client + portHint(local), Err: err}
+	case refused:
+		err = fmt.Errorf("the export policy of %s does not admit this client (address %s)%s: %w",
+			ch.Path, client, portHint(local), err)
+	case absent:
 		err = fmt.Errorf("no such export %q on %s: %w", cfg.Export, ch.Path, err)
 	case rpc.IsAuthError(err):
 		err = fmt.Errorf("%s refuses the credential of this client (address %s)%s: %w",
@@ -167,35 +170,40 @@ func explainMount(err, portmapErr error, cfg Config, ch Channel, local net.Addr,
 	return err
 }
 
-// listed returns the server's exports for this client if the refused export is
-// not among them. NFS-Ganesha, for example, answers "access denied" for an
-// export that does not exist, so the path may be wrong.
-func listed(ctx context.Context, conn *rpc.Conn, refusal error, export string) string {
+// NotListedError is a refused mount of an export that the server does not list. NFS-Ganesha, for example, answers
+// "access denied" for an export that does not exist.
+type NotListedError struct {
+	Export string
+	Listed []string // the exports that the server lists, as it says; at least one
+	Client string   // address of this client, with a hint if its port is the reason
+	Err    error    // the refusal
+}
+
+// Error implements error.
+func (e *NotListedError) Error() string {
+	return fmt.Sprintf("the server does not list %q for this client (address %s): %v", e.Export, e.Client, e.Err)
+}
+
+// Unwrap returns the refusal.
+func (e *NotListedError) Unwrap() error { return e.Err }
+
+// otherExports returns the exports that the server lists for this client, if the refused one is not among them and not
+// below one of them. Many servers do not show their list.
+func otherExports(ctx context.Context, conn *rpc.Conn, refusal error, export string) (listed []string) {
 	if _, ok := errors.AsType[mount.Status](refusal); !ok {
-		return ""
+		return nil
 	}
 	exports, err := mount.Exports(ctx, conn)
 	if err != nil {
-		return "" // many servers do not show their list
+		return nil
 	}
-	const most = 5
-	var names []string
 	for _, e := range exports {
 		if e.Path == export || strings.HasPrefix(export, strings.TrimSuffix(e.Path, "/")+"/") {
-			return ""
+			return nil
 		}
-		if len(names) < most {
-			names = append(names, e.Path)
-		}
+		listed = append(listed, e.Path)
 	}
-	if len(names) == 0 {
-		return ", or has no such export: it lists none for this client"
-	}
-	if len(exports) > most {
-		names = append(names, "...")
-	}
-	return fmt.Sprintf(", or has no such export: it lists %s for this client and not %s",
-		strings.Join(names, ", "), export)
+	return listed
 }
 
 func portHint(local net.Addr) string {

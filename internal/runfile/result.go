@@ -93,7 +93,16 @@ const (
 // Failure says why a load did not end as planned.
 type Failure struct {
 	Code    string `json:"code"`
-	Message string `json:"message"` // one sentence: what, where, and what to do
+	Message string `json:"message"`         // one sentence: what, where, and what to do
+	Cause   string `json:"cause,omitempty"` // what the server or the system said
+}
+
+// String returns the sentence with the cause.
+func (f Failure) String() string {
+	if f.Cause == "" {
+		return f.Message
+	}
+	return f.Message + ": " + f.Cause
 }
 
 // The kinds of Span, in the order in which a run goes through them.

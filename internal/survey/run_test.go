@@ -161,7 +161,8 @@ func TestAnArrayThatDoesNotAnswerIsUnreachable(t *testing.T) {
 	if _, err := Run(t.Context(), r.Options); err != nil {
 		t.Fatal(err)
 	}
-	if p := r.last().Problem; p == nil || p.Reason != runfile.SurveyUnreachable || !strings.Contains(p.Message, "within 1s") {
+	if p := r.last().Problem; p == nil || p.Reason != runfile.SurveyUnreachable || !strings.Contains(p.Message, "within 1s") ||
+		!strings.HasPrefix(p.Message, "no answer from the array: check its management address") {
 		t.Errorf("problem %+v", p)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -53,10 +53,11 @@ type Options struct {
 func Run(ctx context.Context, o Options) (runfile.Survey, error) {
 	s, err := o.survey(ctx)
 	if err != nil {
-		s = runfile.Survey{Problem: &runfile.SurveyProblem{Reason: runfile.SurveyFailed, Message: err.Error()}}
+		reason := runfile.SurveyFailed
 		if known := (*storage.SurveyError)(nil); errors.As(err, &known) && known.Reason != "" {
-			s.Problem.Reason = known.Reason
+			reason = known.Reason
 		}
+		s = runfile.Survey{Problem: &runfile.SurveyProblem{Reason: reason, Message: advice(reason) + err.Error()}}
 	}
 	s.Version, s.Source = runfile.SurveyVersion, o.Request.Source.Name
 	if s.Time.IsZero() {
@@ -69,6 +70,20 @@ func Run(ctx context.Context, o Options) (runfile.Survey, error) {
 		return s, fmt.Errorf("publish the survey: %w", err)
 	}
 	return s, nil
+}
+
+// advice says what to do about a problem, before what the array or the system said. Other errors have it themselves.
+func advice(reason string) string {
+	switch reason {
+	case runfile.SurveyUnreachable:
+		return "no answer from the array: check its management address in storage.array, and that pods reach TCP port 443 " +
+			"of it: "
+	case runfile.SurveyRefused:
+		return "the array refuses the account: check user and password, or token, in the Secret of credentialsSecretRef, " +
+			"and the role of the account: "
+	default:
+		return ""
+	}
 }
 
 func (o Options) survey(ctx context.Context) (runfile.Survey, error) {
@@ -108,7 +123,7 @@ func (o Options) survey(ctx context.Context) (runfile.Survey, error) {
 		return runfile.Survey{}, fmt.Errorf("the survey was stopped before %s had answered: %w", surveyor.Name(), err)
 	case within.Err() != nil:
 		return runfile.Survey{}, &storage.SurveyError{Reason: runfile.SurveyUnreachable, Err: fmt.Errorf(
-			"%s did not answer all questions within %s: check its address, and whether pods reach it: %w",
+			"%s did not answer all questions within %s: %w",
 			surveyor.Name(), limit, err)}
 	default:
 		return runfile.Survey{}, err

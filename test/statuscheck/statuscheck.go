@@ -198,6 +198,13 @@ func find(b *v1alpha1.NFSBenchmark, kind string) *metav1.Condition {
 	return meta.FindStatusCondition(b.Status.Conditions, kind)
 }
 
+func messageOf(b *v1alpha1.NFSBenchmark, kind string) string {
+	if c := find(b, kind); c != nil {
+		return c.Message
+	}
+	return ""
+}
+
 func status(b *v1alpha1.NFSBenchmark, kind string) metav1.ConditionStatus {
 	return statusIn(b.Status.Conditions, kind)
 }
@@ -218,7 +225,7 @@ func (l *list) database(b *v1alpha1.NFSBenchmark) {
 		loaded := st.Phase == v1alpha1.PhaseRunning || st.Phase == v1alpha1.PhaseSucceeded
 		l.check(!loaded || ready.Status == metav1.ConditionTrue, "DatabaseReady is %s in phase %s", ready.Status, st.Phase)
 		l.check(!st.Phase.IsFinished() || ready.Status != metav1.ConditionUnknown, "DatabaseReady is not settled at the end: %s", ready.Reason)
-		l.check(ready.Status != metav1.ConditionFalse || ready.Message != "", "DatabaseReady is False and does not say why")
+		l.check(ready.Status != metav1.ConditionFalse || ready.Message != "" || messageOf(b, v1alpha1.ConditionReady) != "", "DatabaseReady is False and nothing says why")
 		digits := strings.ContainsAny(ready.Message, "0123456789")
 		l.check(ready.Reason != v1alpha1.ReasonDatabaseStarting || !digits, "a condition is a state and no clock: %q", ready.Message)
 	}

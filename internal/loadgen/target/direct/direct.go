@@ -68,11 +68,11 @@ func Open(ctx context.Context, opt Options) (target.Target, error) {
 		return nil, err
 	}
 	var err error
-	if opt.Engine.Channels, err = withAddresses(opt.Engine.Channels); err != nil {
+	if opt.Engine.Channels, err = WithAddresses(opt.Engine.Channels); err != nil {
 		return nil, err
 	}
 	cfg := config(opt)
-	t := &Target{where: describe(cfg, opt.Engine.Server), user: cfg.Credential}
+	t := &Target{where: describe(cfg), user: cfg.Credential}
 	t.client, err = dial(ctx, cfg)
 	if err != nil {
 		return nil, t.explainMount(cfg, err)

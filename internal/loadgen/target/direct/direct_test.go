@@ -16,6 +16,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
+	"github.com/nfsbench/nfsbench/internal/nfs/mount"
 	"github.com/nfsbench/nfsbench/internal/nfs/server"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -114,12 +115,22 @@ func TestAStrangerUnderstandsWhyItCannotBeMounted(t *testing.T) {
 		"nothing listens": {
 			func(e *runfile.Engine) { e.Ports = runfile.Ports{NFS: closed, Mount: closed} },
 			runfile.FailureUnreachable,
-			[]string{"lab", "127.0.0.1", strconv.Itoa(closed), "does not answer", "firewall"},
+			[]string{"no answer from 127.0.0.1", strconv.Itoa(closed), "firewall"},
 		},
 		"wrong export": {
 			func(e *runfile.Engine) { e.Export = "/exprt" },
 			runfile.FailureNoSuchExport,
-			[]string{`"/exprt"`, "127.0.0.1", "showmount"},
+			[]string{`has no export "/exprt"; did you mean "/export"?`},
+		},
+		"another export": {
+			func(e *runfile.Engine) { e.Export = "/vol1" },
+			runfile.FailureNoSuchExport,
+			[]string{`has no export "/vol1"; it lists /export`},
+		},
+		"a name that nobody knows": {
+			func(e *runfile.Engine) { e.Channels = runfile.ChannelsTo("nas.invalid") },
+			runfile.FailureUnreachable,
+			[]string{"the name nas.invalid is not known here"},
 		},
 		"no channel": {
 			func(e *runfile.Engine) { e.Channels = nil }, runfile.FailureInvalidPlan, []string{"engine.channels"},
@@ -128,14 +139,14 @@ func TestAStrangerUnderstandsWhyItCannotBeMounted(t *testing.T) {
 			func(e *runfile.Engine) { e.NFSVersion = "NFSv4.1" },
 			runfile.FailureUnsupported,
 			[]string{
-				`export "/export"`, "lab", "127.0.0.1", strconv.Itoa(port), "cannot be mounted with NFSv4.1", "only NFSv3",
+				`export "/export"`, "127.0.0.1", "cannot be mounted with NFSv4.1", "only NFSv3",
 				"-v4.1 enabled", "FlashBlade", "vers4.1=y", "use NFSv3",
 			},
 		},
 		"nothing listens for NFSv4": {
 			func(e *runfile.Engine) { e.NFSVersion, e.Ports = "NFSv4.0", runfile.Ports{NFS: closed} },
 			runfile.FailureUnreachable,
-			[]string{"lab", strconv.Itoa(closed), "nothing listens for NFSv4.0", "-v4.0 enabled"},
+			[]string{strconv.Itoa(closed), "nothing listens for NFSv4.0", "-v4.0 enabled"},
 		},
 		"Kerberos": {
 			func(e *runfile.Engine) { e.Security = "krb5" },
@@ -201,6 +212,23 @@ func TestAnExportThatDeniesWritingSaysWhoWasRefused(t *testing.T) {
 	_, err = tgt.Directory(t.Context(), "nfsbench", true)
 	if target.CodeOf(err) != runfile.FailureAccessDenied || !strings.Contains(err.Error(), fmt.Sprintf("uid %d", os.Geteuid())) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestAServerThatHidesAnExportIsNotBelieved: the volume beside it must not be taken for the one that was meant.
+func TestAServerThatHidesAnExportIsNotBelieved(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status mount.Status
+		code   string
+		says   string
+	}{
+		"refused": {mount.ErrAcces, runfile.FailureAccessDenied, `10.0.1.61 refuses export "/vol/oradata1" to this client and does not list it; let the export policy admit the client, or correct the path: did you mean "/vol/oradata2"?`},
+		"absent":  {mount.ErrNoEnt, runfile.FailureNoSuchExport, `10.0.1.61 has no export "/vol/oradata1"; did you mean "/vol/oradata2"?`},
+	} {
+		err := direct.ExplainNotListed("/vol/oradata1", []string{"/vol/oradata2", "/vol/redo"}, tc.status)
+		if target.CodeOf(err) != tc.code || !strings.HasPrefix(err.Error(), tc.says) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/nfs/mount"
@@ -18,8 +19,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// describe returns server, addresses and ports, for messages.
-func describe(cfg nfs.Config, label string) string {
+// describe names the addresses of the server, for messages.
+func describe(cfg nfs.Config) string {
 	var paths []string
 	for _, c := range cfg.Channels {
 		text := c.Path
@@ -28,14 +29,19 @@ func describe(cfg nfs.Config, label string) string {
 		}
 		paths = append(paths, text)
 	}
-	ports := "ports from its portmapper"
+	return strings.Join(paths, ", ")
+}
+
+// portsOf names the ports that a client needs, for messages.
+func portsOf(cfg nfs.Config) string {
 	switch {
-	case cfg.NFSPort != 0:
-		ports = fmt.Sprintf("NFS port %d", cfg.NFSPort)
+	case cfg.NFSPort != 0 && (!isV3(cfg) || cfg.MountPort != 0):
+		return fmt.Sprintf("TCP port %d", cfg.NFSPort)
 	case !isV3(cfg):
-		ports = "NFS port 2049"
+		return "TCP port 2049, and no other"
+	default:
+		return "TCP ports 111 (portmapper) and 2049 (NFS), and that of MOUNT"
 	}
-	return fmt.Sprintf("server %q (%s; %s)", label, strings.Join(paths, ", "), ports)
 }
 
 func isV3(cfg nfs.Config) bool { return cfg.Version == "" || cfg.Version == bench.NFSv3 }
@@ -63,10 +69,14 @@ func (t *Target) explainMount(cfg nfs.Config, err error) error {
 	var status mount.Status
 	isMount := errors.As(err, &status)
 	explained, isExplained := errors.AsType[*nfs.ExplainedError](err)
+	notListed, isNotListed := errors.AsType[*nfs.NotListedError](err)
+	unknown, isUnknownName := errors.AsType[*net.DNSError](err)
 	switch {
 	case isExplained:
 		return target.Fail(codeOf(explained.Cause), fmt.Sprintf(
 			"export %q of %s cannot be mounted with %s: %s", cfg.Export, t.where, cfg.Version, explained.Says), explained.Err)
+	case isNotListed:
+		return t.explainNotListed(cfg.Export, notListed.Listed, status, err)
 	case isMount && (status == mount.ErrNoEnt || status == mount.ErrNotDir || status == mount.ErrInval ||
 		status == mount.ErrNameTooLong):
 		return target.Fail(runfile.FailureNoSuchExport, fmt.Sprintf(
@@ -75,18 +85,35 @@ func (t *Target) explainMount(cfg nfs.Config, err error) error {
 		return target.Fail(runfile.FailureAccessDenied, fmt.Sprintf(
 			"%s refuses export %q to this client; look at the export policy (client addresses, sys, root access, ports above "+
 				"1023)", t.where, cfg.Export), err)
-	case isNetwork(err) && !isV3(cfg):
+	case isUnknownName:
 		return target.Fail(runfile.FailureUnreachable, fmt.Sprintf(
-			"%s does not answer; look at the addresses, at firewalls for NFS (%s uses TCP port 2049 and no other), and whether "+
-				"the NFS server runs", t.where, cfg.Version), err)
+			"the name %s is not known here; correct it, or give an address", unknown.Name), err)
 	case isNetwork(err):
 		return target.Fail(runfile.FailureUnreachable, fmt.Sprintf(
-			"%s does not answer; look at the addresses, at firewalls for the portmapper (111), MOUNT and NFS (2049), and "+
-				"whether the NFS server runs", t.where), err)
+			"no answer from %s; look at the address, whether the NFS server runs, and at firewalls, which must let through %s",
+			t.where, portsOf(cfg)), err)
 	default:
 		return target.Fail(runfile.FailureProtocol,
 			fmt.Sprintf("export %q of %s cannot be mounted", cfg.Export, t.where), err)
 	}
+}
+
+// explainNotListed names the exports that the server lists. A server that refuses may have the export and hide it from
+// this client, so only one that says that it does not exist is believed.
+func (t *Target) explainNotListed(export string, listed []string, status mount.Status, err error) error {
+	const most = 5
+	lists := "it lists " + strings.Join(listed[:min(len(listed), most)], ", ")
+	if len(listed) > most {
+		lists += " and more"
+	}
+	if near := human.Nearest(export, listed); near != "" {
+		lists = fmt.Sprintf("did you mean %q?", near)
+	}
+	if status == mount.ErrNoEnt {
+		return target.Fail(runfile.FailureNoSuchExport, fmt.Sprintf("%s has no export %q; %s", t.where, export, lists), err)
+	}
+	return target.Fail(runfile.FailureAccessDenied, fmt.Sprintf("%s refuses export %q to this client and does not list "+
+		"it; let the export policy admit the client, or correct the path: %s", t.where, export, lists), err)
 }
 
 func isNetwork(err error) bool {

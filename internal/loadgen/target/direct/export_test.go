@@ -1,8 +1,16 @@
 package direct
 
-import "github.com/nfsbench/nfsbench/internal/loadgen/target"
+import (
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/nfs/mount"
+)
 
 // UncommittedBytes tells tests how much of a file waits for a COMMIT.
 func UncommittedBytes(f target.File) int64 {
 	return f.(*file).f.UncommittedBytes() //nolint:forcetypeassert // tests open nothing else
+}
+
+// ExplainNotListed is explainNotListed of a server at 10.0.1.61.
+func ExplainNotListed(export string, listed []string, status mount.Status) error {
+	return (&Target{where: "10.0.1.61"}).explainNotListed(export, listed, status, status)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// withAddresses sets the local address of each channel that names a local interface.
-func withAddresses(channels []bench.ResolvedPath) ([]bench.ResolvedPath, error) {
+// WithAddresses sets the local address of each channel that names a local interface.
+func WithAddresses(channels []bench.ResolvedPath) ([]bench.ResolvedPath, error) {
 	out := slices.Clone(channels)
 	for i, ch := range out {
 		if ch.LocalInterface == "" {
