@@ -34,6 +34,7 @@ const (
 	checkPolicy    = "policy"
 	checkSecret    = "secret"
 	checkStorage   = "storage"
+	checkPlan      = "plan"
 	checkMemory    = "memory and CPU"
 	checkSize      = "size"
 	checkNamespace = "namespace"
@@ -45,6 +46,7 @@ type doctorOptions struct {
 	file, output, image string
 	policy              client.ObjectKey
 	timeout             time.Duration
+	load                loadFlags
 }
 
 // doctor is one examination.
@@ -60,67 +62,53 @@ type doctor struct {
 }
 
 func newDoctorCommand(a *app) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "doctor",
-		Short:   "Check whether a benchmark can run in this cluster, without running it",
-		Example: `  kubectl nfsbench doctor oracle -f bench.yaml`,
-		Args:    cobra.ArbitraryArgs,
-		RunE:    cli.RequireSubcommand,
-	}
-	cmd.AddCommand(newDoctorOracleCommand(a))
-	return cmd
-}
-
-func newDoctorOracleCommand(a *app) *cobra.Command {
 	o := doctorOptions{}
 	cmd := &cobra.Command{
-		Use:   "oracle -f FILE",
-		Short: "Check all preconditions of a benchmark in a database, without starting a database",
-		Long: `Check all preconditions of a benchmark in an Oracle database, without starting a
-database and without running the benchmark.
+		Use:   "doctor -f FILE | --export SERVER[,SERVER...]:/PATH | --claim CLAIM | --storage-class CLASS",
+		Short: "Check whether a benchmark can run in this cluster, without running it",
+		Long: `Check all preconditions of a benchmark, without running it and without starting a
+database.
 
 The command asks the API server whether it takes the benchmark, and looks at the policy,
-the Secrets and the volume as far as you may read them. What needs a pod runs in one Job in
-the namespace of the benchmark: the pod of the benchmark, with its image, privileges,
-resources and volume, in which the database is not started. The pod gives an empty volume
-to the user oracle, as the benchmark does, unless setPermissions is Disabled. The command
-removes the Job at its end.
+the Secrets, the class and the volume as far as you may read them. What needs a pod runs in
+one Job in the namespace of the benchmark: the pod of the benchmark, with its image,
+privileges, resources and volume. It checks names, routes, ports, the export, and a small
+file, which it removes again. In a database, it checks what the database needs to start; it
+gives an empty volume to the user oracle, as the benchmark does, unless setPermissions is
+Disabled. The command removes the Job at its end.
 
 Each line is OK, WARN or FAIL, and says what to do. The exit code is 1 after a FAIL.`,
-		Example: `  kubectl nfsbench doctor oracle -f bench.yaml
+		Example: `  kubectl nfsbench doctor -f bench.yaml
+  kubectl nfsbench doctor --export 192.0.2.11,198.51.100.11:/vol/oradata
+  kubectl nfsbench doctor --storage-class ontap-nas
 
   # as JSON, with the image of a registry of your own
-  kubectl nfsbench doctor oracle -f bench.yaml --image registry.example/nfsbench:v1 -o json`,
+  kubectl nfsbench doctor -f bench.yaml --image registry.example/nfsbench:v1 -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd, o) },
 	}
 	fs := cmd.Flags()
-	fs.StringVarP(&o.file, "filename", "f", "", "file with one benchmark; - is standard input (required)")
+	fs.StringVarP(&o.file, "filename", "f", "", "file with one benchmark; - is standard input")
 	fs.StringVarP(&o.output, "output", "o", "", "json: print all checks at the end")
 	fs.StringVar(&o.image, "image", "", "image of nfsbench (default that of the operator's Deployment)")
 	fs.StringVar(&o.policy.Namespace, "operator-namespace", "nfsbench-system", "namespace of the operator")
 	fs.StringVar(&o.policy.Name, "configmap", "nfsbench-policy", "ConfigMap with the policy")
 	fs.DurationVar(&o.timeout, "timeout", 15*time.Minute, "time for the pod, with the pulling of its images")
 	cli.CompleteValues(cmd, "output", "json")
+	o.load.registerStorage(cmd)
 	return cmd
 }
 
 func (a *app) doctor(cmd *cobra.Command, o doctorOptions) error {
 	switch {
-	case o.file == "":
-		return cli.BadInputf("--filename is required: the file with the benchmark")
 	case o.output != "" && o.output != "json":
 		return cli.BadInputf("--output is %q; use json, or leave it out", o.output)
 	case o.timeout < time.Minute:
 		return cli.BadInputf("--timeout is %s; use a minute or more, because images are pulled", o.timeout)
 	}
-	objects, err := readObjects(cmd.Context(), cmd.InOrStdin(), o.file)
+	u, err := o.benchmark(cmd)
 	if err != nil {
 		return cli.BadInput(err)
-	}
-	if len(objects) != 1 || objects[0].GetKind() != benchmarkKind {
-		return cli.BadInputf("%s has %d objects, and the first is a %s: give a file with one benchmark; of a suite, give "+
-			"its spec.template as one", o.file, len(objects), objects[0].GetKind())
 	}
 	c, err := a.connect(a)
 	if err != nil {
@@ -130,7 +118,7 @@ func (a *app) doctor(cmd *cobra.Command, o doctorOptions) error {
 	if o.output == "" {
 		d.out = cmd.OutOrStdout()
 	}
-	if err := d.examine(cmd.Context(), objects[0]); err != nil {
+	if err := d.examine(cmd.Context(), u); err != nil {
 		return err
 	}
 	if o.output == "json" {
@@ -138,25 +126,38 @@ func (a *app) doctor(cmd *cobra.Command, o doctorOptions) error {
 			return err
 		}
 	}
-	failed := 0
-	for _, c := range d.checks {
-		if c.Result == runfile.CheckFail {
-			failed++
-		}
+	return cli.FailedChecks(d.checks, "benchmark")
+}
+
+// benchmark returns the benchmark of the file or of the flags.
+func (o *doctorOptions) benchmark(cmd *cobra.Command) (*unstructured.Unstructured, error) {
+	given := cli.Given(cmd.Flags(), new(loadFlags).registerStorage)
+	switch {
+	case o.file == "" && len(given) == 0:
+		return nil, errors.New("nothing to check: give a file with -f, or --export, --claim or --storage-class")
+	case o.file == "":
+		return o.load.benchmark("doctor")
+	case len(given) > 0:
+		return nil, fmt.Errorf("%s does not go with -f: change the file instead", strings.Join(given, ", "))
 	}
-	if failed > 0 {
-		return fmt.Errorf("%d of %d checks failed: correct them before you run this benchmark", failed, len(d.checks))
+	objects, err := readObjects(cmd.Context(), cmd.InOrStdin(), o.file)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	if len(objects) != 1 || objects[0].GetKind() != benchmarkKind {
+		return nil, fmt.Errorf("%s has %d objects, and the first is a %s: give a file with one benchmark; of a suite, give "+
+			"its spec.template as one", o.file, len(objects), objects[0].GetKind())
+	}
+	return objects[0], nil
 }
 
 // add keeps an answer on one line, and prints it if d.out is set. Parts of an answer come from the cluster and the pod.
 func (d *doctor) add(check, result, format string, args ...any) {
 	c := runfile.Check{Check: check, Result: result, Message: fmt.Sprintf(format, args...)}
-	c.Check, c.Message = oneLine(c.Check), oneLine(c.Message)
+	c.Check, c.Message = cli.OneLine(c.Check), cli.OneLine(c.Message)
 	d.checks = append(d.checks, c)
 	if d.out != nil {
-		fmt.Fprintf(d.out, "%-4s  %-14s  %s\n", c.Result, c.Check, c.Message)
+		cli.WriteCheck(d.out, c)
 	}
 }
 
@@ -171,8 +172,6 @@ func (d *doctor) warn(check, format string, args ...any) {
 func (d *doctor) fail(check, format string, args ...any) {
 	d.add(check, runfile.CheckFail, format, args...)
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func (d *doctor) examine(ctx context.Context, u *unstructured.Unstructured) error {
 	if ok, err := d.admitted(ctx, u); err != nil || !ok {
@@ -196,11 +195,20 @@ func (d *doctor) examine(ctx context.Context, u *unstructured.Unstructured) erro
 	}
 	p, err := plan.Build(d.b, target)
 	if err != nil {
-		d.fail(checkMemory, "%s", err)
+		what := checkPlan
+		if d.b.Spec.Database != nil {
+			what = checkMemory
+		}
+		d.fail(what, "%s", err)
 		return nil
 	}
-	d.ok(checkMemory, "%s", d.memory(p))
-	d.lookAtSize()
+	if d.b.Spec.Database == nil && !x.Servers && x.Volume == nil {
+		return nil // there is nothing that a pod could look at
+	}
+	if d.b.Spec.Database != nil {
+		d.ok(checkMemory, "%s", d.memory(p))
+		d.lookAtSize()
+	}
 	var text strings.Builder
 	if err := runfile.WritePlan(&text, p); err != nil {
 		return err
@@ -231,9 +239,6 @@ func (d *doctor) admitted(ctx context.Context, u *unstructured.Unstructured) (bo
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, b); err != nil {
 		return false, err
-	}
-	if b.Spec.Database == nil {
-		return false, cli.BadInputf("benchmark %q has no spec.database: this command checks benchmarks in a database", name)
 	}
 	b.Name = name
 	d.b = b
@@ -296,6 +301,9 @@ const passwordCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ
 // contents returns the problem with the keys of a database's Secret; empty = none.
 func (d *doctor) contents(use plan.SecretUse, data map[string][]byte) string {
 	db, keys := d.b.Spec.Database, []string(nil)
+	if db == nil {
+		return ""
+	}
 	switch {
 	case db.Container != nil && strings.HasPrefix(use.Field, "spec.database.container"):
 		keys = []string{cmp.Or(db.Container.PasswordSecretRef.Key, "password")}
@@ -336,6 +344,12 @@ func (d *doctor) target(ctx context.Context) (t plan.Target, known bool) {
 		if len(t.Addresses) == 0 {
 			return unknown, false
 		}
+	case st.StorageClass != nil:
+		d.lookAtClass(ctx, st.StorageClass.Name)
+		return unknown, false
+	case st.Embedded != nil:
+		d.ok(checkStorage, "the run starts its own NFS server, for a trial")
+		return unknown, false
 	default:
 		d.warn(checkStorage, "the run makes its volume, so no server is asked and nothing is written: check "+
 			"a claim of the same class to see more")
@@ -346,6 +360,18 @@ func (d *doctor) target(ctx context.Context) (t plan.Target, known bool) {
 	}
 	d.ok(checkStorage, "%s at %s", t.Export, strings.Join(t.Addresses, ", "))
 	return t, true
+}
+
+// lookAtClass checks that a class exists.
+func (d *doctor) lookAtClass(ctx context.Context, name string) {
+	switch missing, err := d.noClass(ctx, name); {
+	case err != nil:
+		d.warn(checkStorage, "StorageClass %q was not looked at: %s", name, explain(err))
+	case missing != "":
+		d.fail(checkStorage, "%s", missing)
+	default:
+		d.ok(checkStorage, "StorageClass %q exists; its server is only known once a claim of it is bound", name)
+	}
 }
 
 // claimTarget reads the export behind a claim. If the claim cannot be used, it adds a failed check and returns a

@@ -7,9 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +22,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -96,7 +99,7 @@ func (c *clinic) doctor(b *v1alpha1.NFSBenchmark, args ...string) outcome {
 		c.t.Fatal(err)
 	}
 	c.in = string(text)
-	o := c.run(append([]string{"doctor", "oracle", "-f", "-"}, args...)...)
+	o := c.run(append([]string{"doctor", "-f", "-"}, args...)...)
 	var jobs batchv1.JobList
 	if err := c.client.List(context.WithoutCancel(c.ctx), &jobs); err != nil || len(jobs.Items) > 0 {
 		c.t.Errorf("jobs are left: %d, %v", len(jobs.Items), err)
@@ -106,6 +109,35 @@ func (c *clinic) doctor(b *v1alpha1.NFSBenchmark, args ...string) outcome {
 		c.t.Errorf("benchmarks were created: %d, %v", len(benchmarks.Items), err)
 	}
 	return o
+}
+
+// TestTheDoctorExaminesALoadWithoutADatabase by the program that would make it.
+func TestTheDoctorExaminesALoadWithoutADatabase(t *testing.T) {
+	t.Parallel()
+	gold := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "gold"}, Provisioner: "x"}
+	c := newClinic(t, append(inOrder(), gold)...)
+	c.answer(runfile.Check{Check: "export", Result: runfile.CheckFail, Message: "no such export"})
+	array := gen.ONTAP("10.0.9.1", "svm1", "oracle") // its Secret has the label
+	c.doctor(gen.Benchmark("x", gen.Export("/vol/oradata", "10.0.1.61"), gen.Clients(8), array)).mustEnd(t, cli.ExitFailed).mustSay(t,
+		"OK    policy", "OK    storage         /vol/oradata at 10.0.1.61", "FAIL  export          no such export", "1 of")
+	if len(c.jobs) != 1 || *c.jobs[0].Spec.Parallelism != 1 || *c.jobs[0].Spec.Completions != 1 {
+		t.Fatalf("Jobs %+v", c.jobs)
+	}
+	pod := c.jobs[0].Spec.Template.Spec
+	want := []string{"load", "--check", "--plan", "/etc/nfsbench/plan.json", "--answers", "/dev/termination-log"}
+	if diff := cmp.Diff(want, pod.Containers[0].Args); diff != "" || len(pod.Containers) != 1 || len(pod.InitContainers) != 0 || pod.ServiceAccountName != "" {
+		t.Errorf("pod %+v\n%s", pod, diff)
+	}
+	for args, says := range map[string]string{
+		"--embedded 8Gi":                    "OK    storage         the run starts its own NFS server",
+		"--storage-class gold":              `OK    storage         StorageClass "gold" exists`,
+		"--storage-class golt":              `FAIL  storage         there is no StorageClass "golt"; did you mean "gold"?`,
+		"--export 192.0.2.1:/vol/oradata":   "OK    storage         /vol/oradata at 192.0.2.1",
+		"":                                  "nothing to check",
+		"-f x.yaml --export 192.0.2.1:/vol": "--export does not go with -f",
+	} {
+		c.run(append([]string{"doctor"}, strings.Fields(args)...)...).mustSay(t, says)
+	}
 }
 
 func oracleSecret(allowed bool, data map[string]string) *corev1.Secret {
@@ -314,11 +346,10 @@ func TestAnInterruptedExaminationRemovesItsJob(t *testing.T) {
 	}
 }
 
-func TestDoctorNeedsOneBenchmarkInADatabase(t *testing.T) {
+func TestDoctorNeedsOneBenchmark(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, inOrder()...)
-	c.run("doctor", "oracle").mustEnd(t, 2).mustSay(t, "--filename is required")
-	c.doctor(gen.Benchmark("bench")).mustEnd(t, 2).mustSay(t, "has no spec.database")
+	c.run("doctor").mustEnd(t, 2).mustSay(t, "nothing to check")
 	c.doctor(slobInDatabase(), "-o", "yaml").mustEnd(t, 2).mustSay(t, "use json")
 	c.doctor(slobInDatabase(), "--timeout", "1s").mustEnd(t, 2).mustSay(t, "--timeout is 1s")
 	newClinic(t, oracleSecret(true, map[string]string{"password": "x"})).doctor(slobInDatabase()).mustEnd(t, 2).mustSay(t, "give --image")

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/diagnose"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -57,7 +58,7 @@ func (d *doctor) examinePod(ctx context.Context, x manifest.Examination) error {
 			return nil
 		case trouble != "" && trouble != last:
 			last = trouble
-			fmt.Fprintf(d.errOut, "waiting: %s\n", oneLine(trouble))
+			fmt.Fprintf(d.errOut, "waiting: %s\n", cli.OneLine(trouble))
 		}
 		select {
 		case <-waiting.Done():

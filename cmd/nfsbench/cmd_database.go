@@ -151,7 +151,7 @@ func (f *databaseFlags) writeExamination(ctx context.Context, o supervise.Option
 		checks = supervise.Examine(ctx, o)
 	}
 	for _, c := range checks {
-		fmt.Fprintf(o.Out, "%-4s  %-13s  %s\n", c.Result, c.Check, c.Message)
+		cli.WriteCheck(o.Out, c)
 	}
 	answers, err := runfile.ShortChecks(checks)
 	if err != nil {

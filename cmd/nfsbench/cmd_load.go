@@ -36,6 +36,8 @@ type loadCommand struct {
 	to        cli.Destination
 	progress  string
 	printPlan bool
+	check     bool
+	answers   string
 }
 
 const loadExamples = `  # How fast is one path? Compare with what 1GbE can carry.
@@ -69,6 +71,9 @@ const loadExamples = `  # How fast is one path? Compare with what 1GbE can carry
 
   # The load of a manifest, here and without a cluster; the exit code says whether it is good enough
   nfsbench load -f benchmark.yaml --expect minWirePercent=90
+
+  # Could it run? Names, ports, the export and a small file, without load
+  nfsbench load --server 10.0.1.100,10.0.2.100 --export /vol/oradata --check
 
   # Latency at a fixed rate, and the plan that would run it elsewhere
   nfsbench load --mount /u02/oradata --pattern randread --ops-per-second 2000 --print-plan`
@@ -126,6 +131,10 @@ and its write. Each repetition is a whole search.`,
 	fs.StringVar(&c.progress, "progress", "auto",
 		"progress on stderr: auto (a bar on a terminal, else json), bar, json or none")
 	fs.BoolVar(&c.printPlan, "print-plan", false, "print the plan and do nothing")
+	fs.BoolVar(&c.check, "check", false,
+		"check whether the load could run, and end: names, routes, ports, the export, and a small file that is removed again")
+	fs.StringVar(&c.answers, "answers", "", "with --check, write the answers as JSON to this file, too")
+	_ = fs.MarkHidden("answers") // for the pod of kubectl nfsbench doctor
 	fs.StringVar(&c.runDir, "run-dir", "",
 		"directory shared with nfsbench collect, which then observes instead of this process")
 	fs.StringVar(&c.secrets, "secrets-dir", defaultSecretsDir,
@@ -146,6 +155,9 @@ func (c *loadCommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return cli.BadInput(err)
 	}
+	if c.check {
+		return c.examine(cmd, plan, int32(index))
+	}
 	show, err := newProgress(cmd.ErrOrStderr(), c.progress)
 	if err != nil {
 		return cli.BadInput(err)
@@ -161,12 +173,46 @@ func (c *loadCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	if f := result.Clients[0].Load.Failure; f != nil {
-		return fmt.Errorf("%s: %s", f.Code, f.Message)
+		err := fmt.Errorf("%s: %s", f.Code, f)
+		if c.runDir == "" && cmd.Context().Err() != nil { // Ctrl-C of a person
+			err = cli.Coded(cli.ExitLeft, err)
+		}
+		return err
 	}
 	if plan.Expect != nil && c.runDir == "" && judge.Judge(result).Verdict == bench.VerdictFail {
 		return cli.Coded(cli.ExitVerdict, errors.New("the load missed what --expect or the file expects (verdict Fail)"))
 	}
 	return nil
+}
+
+// examine checks whether the load could run.
+func (c *loadCommand) examine(cmd *cobra.Command, plan runfile.Plan, index int32) error {
+	var all []runfile.Check
+	loadgen.Examine(cmd.Context(), c.options(plan, index), func(one runfile.Check) {
+		all = append(all, one)
+		cli.WriteCheck(cmd.OutOrStdout(), one)
+	})
+	if c.answers != "" {
+		text, err := runfile.ShortChecks(all)
+		if err == nil {
+			err = os.WriteFile(c.answers, text, 0o600)
+		}
+		if err != nil {
+			return fmt.Errorf("write the answers: %w", err)
+		}
+		return nil // who reads the file decides
+	}
+	return cli.FailedChecks(all, "load")
+}
+
+// options are those of a run and of an examination.
+func (c *loadCommand) options(plan runfile.Plan, index int32) loadgen.Options {
+	return loadgen.Options{
+		Plan: plan, Client: index, Now: c.app.now,
+		Open: func(ctx context.Context) (target.Target, error) {
+			return loadgen.OpenTarget(ctx, plan.Engine, c.app.now, c.app.log)
+		},
+	}
 }
 
 // plan reads the plan file, or makes a plan of the flags.
@@ -222,13 +268,8 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 	show func(runfile.Event),
 ) (runfile.Result, error) {
 	sinks := fanOut{show: show}
-	opt := loadgen.Options{
-		Plan: plan, Client: index, Now: c.app.now, Usage: runloop.ProcessUsage, Sink: &sinks,
-		Nap: nanosleep.Hold, Ceiling: true,
-		Open: func(ctx context.Context) (target.Target, error) {
-			return loadgen.OpenTarget(ctx, plan.Engine, c.app.now, c.app.log)
-		},
-	}
+	opt := c.options(plan, index)
+	opt.Usage, opt.Sink, opt.Nap, opt.Ceiling = runloop.ProcessUsage, &sinks, nanosleep.Hold, true
 	client := runfile.ClientResult{Index: index, Host: collect.HostFacts(procfs.Host(), true)}
 	client.Host.Version = cli.Version(version)
 	opt.MemoryBytes = client.Host.MemoryBytes

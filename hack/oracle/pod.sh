@@ -89,7 +89,7 @@ spec:
 END
 	kubectl patch -f "$file.new" --local --type merge -p "${PATCH:-"{}"}" -o yaml >"$file"
 	say "== $1: examining ..."
-	"$work/kubectl-nfsbench" doctor oracle -f "$file" --operator-namespace "${OPERATOR_NAMESPACE:-nfsbench-system}" \
+	"$work/kubectl-nfsbench" doctor -f "$file" --operator-namespace "${OPERATOR_NAMESPACE:-nfsbench-system}" \
 		-o json >"$work/$1.doctor.json" || code=1
 	say "== $1: running ..."
 	"$work/kubectl-nfsbench" run -f "$file" --watch >&2 || code=1

@@ -19,6 +19,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/report"
+	"github.com/nfsbench/nfsbench/internal/report/doc"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // The formats of reports and comparisons.
@@ -32,14 +34,25 @@ const (
 type Destination struct {
 	Format string // after Parse
 	File   string // after Parse; empty is standard output
+	flag   string
 	output string
 }
 
 // Register adds the flag.
 func (d *Destination) Register(cmd *cobra.Command) {
+	d.flag = "output"
 	cmd.Flags().StringVarP(&d.output, "output", "o", "-",
 		"file that ends in .html, .txt or .json; - is standard output; text, json and html are formats for it")
 }
+
+// RegisterAs adds the flag under another name, without a default.
+func (d *Destination) RegisterAs(cmd *cobra.Command, flag, help string) {
+	d.flag = flag
+	cmd.Flags().StringVar(&d.output, flag, "", help)
+}
+
+// Given reports whether the flag has a value.
+func (d *Destination) Given() bool { return d.output != "" }
 
 // Parse reads the flag.
 func (d *Destination) Parse() error {
@@ -53,7 +66,7 @@ func (d *Destination) Parse() error {
 		d.Format = d.output
 	case d.output == "-" || d.output == "":
 	case ending == "":
-		return BadInputf("--output is %q; use text, json or html, or a file that ends in .html, .txt or .json", d.output)
+		return BadInputf("--%s is %q; use text, json or html, or a file that ends in .html, .txt or .json", d.flag, d.output)
 	default:
 		d.File, d.Format = d.output, ending
 	}
@@ -67,7 +80,7 @@ func (d *Destination) Write(cmd *cobra.Command, fill func(io.Writer) error) erro
 	}
 	f, err := os.CreateTemp(filepath.Dir(d.File), "."+filepath.Base(d.File)+"-*")
 	if err != nil {
-		return BadInputf("--output %s: %w", d.File, err)
+		return BadInputf("--%s %s: %w", d.flag, d.File, err)
 	}
 	defer func() { _ = os.Remove(f.Name()) }() // has no effect after the rename
 	var w io.Writer = f
@@ -140,10 +153,35 @@ func Clip(s string, columns int) string {
 	return string([]rune(s)[:columns-1]) + "…"
 }
 
+// WriteCheck writes one answer on one line. Parts of it come from servers and images.
+func WriteCheck(w io.Writer, c runfile.Check) {
+	fmt.Fprintf(w, "%-4s  %-14s  %s\n", c.Result, OneLine(c.Check), OneLine(c.Message))
+}
+
+// OneLine makes one line of a text.
+func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// FailedChecks returns the error of failed checks, before somebody runs what; nil if none has failed.
+func FailedChecks(all []runfile.Check, what string) error {
+	failed := 0
+	for _, c := range all {
+		if c.Result == runfile.CheckFail {
+			failed++
+		}
+	}
+	if failed == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of %d checks failed: correct them before you run this %s", failed, len(all), what)
+}
+
 // WriteTable writes a comparison as text.
 func WriteTable(w io.Writer, t compare.Table) error {
 	return report.CompareText(below(w), t, textOptions(w))
 }
+
+// WriteDocument writes a document as text.
+func WriteDocument(w io.Writer, d doc.Document) error { return doc.Text(below(w), d, textOptions(w)) }
 
 // textOptions returns the options that the reader's terminal supports. Without a terminal there are no colours and no
 // width, so that files stay the same.

@@ -30,7 +30,7 @@ const (
 type Examination struct {
 	Plan     runfile.Plan
 	PlanText string
-	// Volume is mounted as the volume of the database; nil = it does not exist yet.
+	// Volume is mounted as the volume of the run; nil = the run mounts none, or it does not exist yet.
 	Volume *corev1.VolumeSource
 	// Servers is set if the pod can check the servers; otherwise their addresses are not known yet.
 	Servers bool
@@ -40,9 +40,9 @@ type Examination struct {
 	Seconds int64
 }
 
-// DoctorJob returns the Job with the pod of a run in a database, with the same images, user, privileges, resources and
-// volume, but without starting the database. The container of the user's image checks the steps before the start, with
-// the arguments of the run.
+// DoctorJob returns the Job with the pod of a run, with the same images, user, privileges, resources and volume, but
+// without a load and without starting the database. The loader checks what a load needs. In a database, the container
+// of the user's image checks the steps before the start, with the arguments of the run.
 //
 // The pod has no token and no credentials. The Job has no owner, because the benchmark does not exist.
 func DoctorJob(b *v1alpha1.NFSBenchmark, x Examination, images Images) *batchv1.Job {
@@ -57,6 +57,7 @@ func DoctorJob(b *v1alpha1.NFSBenchmark, x Examination, images Images) *batchv1.
 	}
 	job.Spec.Template.Labels = job.Labels
 	job.Spec.CompletionMode, job.Spec.PodFailurePolicy = nil, nil
+	job.Spec.Parallelism, job.Spec.Completions = new(int32(1)), new(int32(1)) // one client speaks for all
 	job.Spec.ActiveDeadlineSeconds, job.Spec.TTLSecondsAfterFinished = &x.Seconds, new(doctorKeptSeconds)
 	if job.Spec.Template.Annotations == nil {
 		job.Spec.Template.Annotations = map[string]string{}
@@ -73,9 +74,13 @@ func DoctorJob(b *v1alpha1.NFSBenchmark, x Examination, images Images) *batchv1.
 	return job
 }
 
-// examined returns the container of the user's image, changed for the examination.
+// examined returns the loader, or the container of the user's image, changed for the examination.
 func examined(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, x Examination) corev1.Container {
 	c := spec.Containers[0]
+	if b.Spec.Database == nil {
+		c.Args = []string{"load", "--check", "--plan", planPath, "--answers", answersFile}
+		return c
+	}
 	for _, side := range spec.InitContainers {
 		if side.Name == ContainerDatabase {
 			c = side

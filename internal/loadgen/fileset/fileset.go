@@ -26,6 +26,7 @@ import (
 	"unsafe"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/loadgen/content"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -81,7 +82,17 @@ type Job struct{ Main, Copy *File }
 // Prepare opens or makes the directory, checks that it is ours, and determines which files to fill. It writes
 // the marker, which makes the directory ours for everybody.
 func Prepare(ctx context.Context, t target.Target, spec Spec) (*Set, error) {
-	dir, err := t.Directory(ctx, spec.Directory, true)
+	s, err := look(ctx, t, spec, true)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.writeMarker(ctx)
+}
+
+// look does what Prepare does before it writes. Without create, the error of a missing directory satisfies
+// target.IsNotExist.
+func look(ctx context.Context, t target.Target, spec Spec, create bool) (*Set, error) {
+	dir, err := t.Directory(ctx, spec.Directory, create)
 	if err != nil {
 		return nil, fmt.Errorf("open directory %q: %w", spec.Directory, err)
 	}
@@ -105,10 +116,7 @@ func Prepare(ctx context.Context, t target.Target, spec Spec) (*Set, error) {
 	if err := s.plan(ctx, old, names); err != nil {
 		return nil, err
 	}
-	if err := s.checkSpace(names); err != nil {
-		return nil, err
-	}
-	return s, s.writeMarker(ctx)
+	return s, s.checkSpace(names)
 }
 
 // checkOwner returns an error for a directory with files of somebody else.
@@ -191,9 +199,10 @@ func (s *Set) checkSpace(names []string) error {
 		return nil
 	}
 	return target.Fail(runfile.FailureNoSpace, fmt.Sprintf(
-		"the files need %d bytes, and %d of %d are free: make the files smaller (fileSize), take fewer jobs, or give the "+
-			"volume more space",
-		s.MissingBytes(), facts.FreeBytes, facts.TotalBytes), nil)
+		"the files need %s, and %s of %s are free: make the files smaller (fileSize), take fewer jobs, or give the volume "+
+			"more space",
+		human.Beyond(s.MissingBytes(), facts.FreeBytes, human.Bytes), human.Bytes(facts.FreeBytes),
+		human.Bytes(facts.TotalBytes)), nil)
 }
 
 // MissingBytes returns the number of bytes that Fill will write.

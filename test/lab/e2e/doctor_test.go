@@ -112,7 +112,7 @@ func (w *oracleWorld) doctor(t *testing.T, plugin string, b *v1alpha1.NFSBenchma
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), plugin, "doctor", "oracle", "-f", file, "--operator-namespace", systemNamespace)
+	cmd := exec.CommandContext(t.Context(), plugin, "doctor", "-f", file, "--operator-namespace", systemNamespace)
 	raw, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
