@@ -22,6 +22,7 @@ type runOptions struct {
 	dryRun       string
 	output       string
 	watch        bool
+	report       cli.Destination
 }
 
 func newRunCommand(a *app) *cobra.Command {
@@ -46,15 +47,15 @@ Ctrl-C.
 
 With --watch the command waits for the end, and the exit code is 0 if the run succeeded
 and its verdict is neither Fail nor Regressed, 1 if it did not succeed, and 3 if
-the verdict is Fail or Regressed.`,
+the verdict is Fail or Regressed. --report writes the report to a file at the end.`,
 		Example: `  # is the installation in order? An NFS server of the operator's own
   kubectl nfsbench run demo --embedded 1Gi --duration 30s --watch
 
   # two LIFs of an array with Direct NFS, random reads of 8 KiB
   kubectl nfsbench run dnfs --export 192.0.2.11,198.51.100.11:/vol/oradata --pattern RandomRead
 
-  # how fast is a StorageClass? Nothing stays
-  kubectl nfsbench run --storage-class ontap-nas
+  # how fast is a StorageClass? Nothing stays but the report
+  kubectl nfsbench run --storage-class ontap-nas --link 10G --expect minWirePercent=80 --report gold.html
 
   # the manifest only
   kubectl nfsbench run demo --embedded 1Gi --dry-run=client -o yaml > demo.yaml
@@ -67,8 +68,11 @@ the verdict is Fail or Regressed.`,
 			if err := f.checkClass(cmd.Flags(), o, args); err != nil {
 				return cli.BadInput(err)
 			}
+			if err := o.parseReport(f.once(o, args)); err != nil {
+				return err
+			}
 			if f.once(o, args) {
-				return a.runClass(cmd, &f)
+				return a.runClass(cmd, &f, o.report)
 			}
 			objects, err := o.objects(cmd, args, &f)
 			if err != nil {
@@ -84,10 +88,23 @@ the verdict is Fail or Regressed.`,
 	fs.StringVar(&o.dryRun, "dry-run", "none", "none, client to print only, or server to let the cluster check only")
 	fs.StringVarP(&o.output, "output", "o", "", "print what was made: yaml, json, name, or another format of kubectl")
 	fs.BoolVarP(&o.watch, "watch", "w", false, "show the progress until the end")
+	o.report.RegisterAs(cmd, "report",
+		"with --watch or --storage-class, file for the report, which ends in .html, .txt or .json")
 	cli.CompleteValues(cmd, "dry-run", "none", "client", "server")
 	cli.CompleteValues(cmd, "output", "yaml", "json", "name")
 	f.register(cmd)
 	return cmd
+}
+
+// parseReport checks --report, which needs the end of the run.
+func (o *runOptions) parseReport(once bool) error {
+	if !o.report.Given() {
+		return nil
+	}
+	if !o.watch && !once {
+		return cli.BadInputf("--report is written at the end of the run: give --watch too")
+	}
+	return o.report.Parse()
 }
 
 // objects returns the objects that the flags or the file declare.
@@ -177,12 +194,13 @@ func (a *app) run(cmd *cobra.Command, objects []*unstructured.Unstructured, o ru
 	if err := show(); err != nil || !o.watch {
 		return err
 	}
+	sayEstimate(cmd, objects[0])
 	c.namespace = objects[0].GetNamespace()
 	ref := "nfsb/" + objects[0].GetName()
 	if objects[0].GetKind() == suiteKind {
 		ref = "suite/" + objects[0].GetName()
 	}
-	return a.watch(cmd, c, ref, 0)
+	return a.watch(cmd, c, ref, 0, o.report)
 }
 
 // create creates one object. The API server rejects unknown fields: with a misspelt field, a different benchmark

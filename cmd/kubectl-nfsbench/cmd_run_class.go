@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -31,7 +34,7 @@ func (f *loadFlags) once(o runOptions, args []string) bool {
 
 // runClass measures a class, prints the report, and removes the benchmark with all that it made, also
 // after a failure or Ctrl-C.
-func (a *app) runClass(cmd *cobra.Command, f *loadFlags) (err error) {
+func (a *app) runClass(cmd *cobra.Command, f *loadFlags, to cli.Destination) (err error) {
 	fs := cmd.Flags()
 	if !fs.Changed("duration") {
 		if err := fs.Set("duration", fmt.Sprintf("%ds", classSeconds)); err != nil {
@@ -49,8 +52,9 @@ func (a *app) runClass(cmd *cobra.Command, f *loadFlags) (err error) {
 		return err
 	}
 	if err := c.create(cmd.Context(), u, runOptions{dryRun: "none"}); err != nil {
-		return err
+		return c.explainClass(cmd.Context(), f.storageClass, err)
 	}
+	sayEstimate(cmd, u)
 	c = &cluster{Client: c.Client, namespace: u.GetNamespace(), explicit: c.explicit}
 	b := &v1alpha1.NFSBenchmark{}
 	b.SetNamespace(u.GetNamespace())
@@ -64,10 +68,43 @@ func (a *app) runClass(cmd *cobra.Command, f *loadFlags) (err error) {
 	case err != nil:
 		return err
 	case last.benchmark.Status.Phase != v1alpha1.PhaseSucceeded:
-		writeBenchmark(cmd.OutOrStdout(), last.benchmark)
-		return fmt.Errorf("%s ended as %s: %s", b.Name, last.benchmark.Status.Phase, last.benchmark.Status.Message)
+		return errors.Join(writeStatus(cmd.OutOrStdout(), last, false), benchmarkEnd(last.benchmark))
 	}
-	return a.report(cmd, c, last, cli.Destination{})
+	if to.Given() {
+		err = a.report(cmd, c, last, to)
+	}
+	return errors.Join(err, a.report(cmd, c, last, cli.Destination{}), benchmarkEnd(last.benchmark))
+}
+
+// noClass says that a StorageClass does not exist; "" if it does.
+func (c *cluster) noClass(ctx context.Context, name string) (string, error) {
+	var all storagev1.StorageClassList
+	if err := c.List(ctx, &all); err != nil {
+		return "", err
+	}
+	names := make([]string, len(all.Items))
+	for i, class := range all.Items {
+		names[i] = class.Name
+	}
+	if slices.Contains(names, name) {
+		return "", nil
+	}
+	return fmt.Sprintf("there is no StorageClass %q; %s", name, others(name, names)), nil
+}
+
+// explainClass says of a class that the policy refuses whether it exists, and how an administrator allows it.
+func (c *cluster) explainClass(ctx context.Context, name string, err error) error {
+	if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
+		return err
+	}
+	if missing, listErr := c.noClass(ctx, name); listErr == nil && missing != "" { // not everybody may list them
+		return cli.BadInputf("%s", missing)
+	}
+	if !strings.Contains(err.Error(), "policy.storageClasses") {
+		return err
+	}
+	return fmt.Errorf("%w\n\nAn administrator adds this to policy.storageClasses in the values of the chart, beside the "+
+		"classes that are there, and runs helm upgrade:\n  - name: %s\n    namespaces: [%s]", explain(err), name, c.namespace)
 }
 
 // removeAll deletes a benchmark and waits until the operator has removed all that the benchmark made, also after

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +13,6 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
-	"github.com/nfsbench/nfsbench/internal/human"
 )
 
 // maxMisses bounds the failed reads in a row before a watch gives up: a laptop changes its network, an API server
@@ -45,16 +42,16 @@ Exit codes: 0 the run succeeded, and its verdict is neither Fail nor Regressed;
 			if err != nil {
 				return err
 			}
-			return a.watch(cmd, c, args[0], timeout)
+			return a.watch(cmd, c, args[0], timeout, cli.Destination{})
 		},
 	}
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "longest time to watch (default: until the end)")
 	return cmd
 }
 
-// watch follows a run to its end and prints its result. The error carries the
+// watch follows a run to its end, prints its result, and writes its report if to names a file. The error carries the
 // exit code.
-func (a *app) watch(cmd *cobra.Command, c *cluster, name string, timeout time.Duration) error {
+func (a *app) watch(cmd *cobra.Command, c *cluster, name string, timeout time.Duration, to cli.Destination) error {
 	first, err := c.find(cmd.Context(), name)
 	if err != nil {
 		return err
@@ -76,6 +73,11 @@ func (a *app) watch(cmd *cobra.Command, c *cluster, name string, timeout time.Du
 			timeout, last.ref())
 	case err != nil:
 		return err
+	}
+	if to.Given() {
+		if err := a.report(cmd, c, last, to); err != nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "no report: %v\n", err) // a run that failed early has no result
+		}
 	}
 	return a.conclude(cmd, c, last)
 }
@@ -130,23 +132,30 @@ func (c *cluster) again(ctx context.Context, f found) (found, error) {
 	return next, err
 }
 
-// conclude writes the summary and returns the error that sets the exit code.
+// conclude writes the page of a run that is over, and returns the error that sets the exit code.
 func (a *app) conclude(cmd *cobra.Command, c *cluster, f found) error {
-	if b := f.benchmark; b != nil {
-		writeBenchmark(cmd.OutOrStdout(), b)
-		switch {
-		case b.Status.Phase != v1alpha1.PhaseSucceeded:
-			return fmt.Errorf("%s ended as %s: %s", b.Name, b.Status.Phase, b.Status.Message)
-		case b.Status.Verdict == bench.VerdictFail:
-			return cli.Coded(cli.ExitVerdict, fmt.Errorf("%s missed what was expected of it (verdict Fail)", b.Name))
-		}
-		return nil
+	if err := writeStatus(cmd.OutOrStdout(), f, true); err != nil {
+		return err
 	}
-	writeSuite(cmd.OutOrStdout(), f.suite)
+	if f.benchmark != nil {
+		return benchmarkEnd(f.benchmark)
+	}
 	if f.suite.Status.Run != nil {
 		a.writeTable(cmd, c, f.suite)
 	}
 	return suiteEnd(f.suite)
+}
+
+// benchmarkEnd returns the error that sets the exit code. The page has the reason of a failure.
+func benchmarkEnd(b *v1alpha1.NFSBenchmark) error {
+	switch {
+	case b.Status.Phase != v1alpha1.PhaseSucceeded:
+		return fmt.Errorf("%s ended as %s", b.Name, b.Status.Phase)
+	case b.Status.Verdict == bench.VerdictFail:
+		return cli.Coded(cli.ExitVerdict, fmt.Errorf("%s missed what was expected of it (verdict Fail)", b.Name))
+	default:
+		return nil
+	}
 }
 
 func suiteEnd(s *v1alpha1.NFSBenchmarkSuite) error {
@@ -164,83 +173,4 @@ func suiteEnd(s *v1alpha1.NFSBenchmarkSuite) error {
 		return cli.Coded(cli.ExitVerdict, errors.New("suite/"+s.Name+" is worse than the accepted run (verdict Regressed)"))
 	}
 	return nil
-}
-
-// writeBenchmark writes the outcome of a benchmark from its status.
-func writeBenchmark(w io.Writer, b *v1alpha1.NFSBenchmark) {
-	st := b.Status
-	fmt.Fprintf(w, "%s  %s", b.Name, st.Phase)
-	if st.Verdict != "" {
-		fmt.Fprintf(w, "  verdict %s", st.Verdict)
-	}
-	if st.Validity != "" {
-		fmt.Fprintf(w, "  numbers %s", st.Validity)
-	}
-	fmt.Fprintln(w)
-	if s := st.Summary; s != nil {
-		writeNumbers(w, s)
-	} else if st.Message != "" {
-		fmt.Fprintln(w, st.Message)
-	}
-	writeFindings(w, st.Findings)
-	if st.ResultRef != nil {
-		fmt.Fprintf(w, "'kubectl nfsbench report %s' shows all of it.\n", b.Name)
-	}
-}
-
-func writeNumbers(w io.Writer, s *v1alpha1.Summary) {
-	if s.Workload != "" || s.Protocol != "" {
-		fmt.Fprintf(w, "%s, %s\n", s.Workload, s.Protocol)
-	}
-	var line []string
-	add := func(format string, v *int64) {
-		if v != nil {
-			line = append(line, fmt.Sprintf(format, *v))
-		}
-	}
-	if v := s.ThroughputBytesPerSecond; v != nil {
-		line = append(line, human.Throughput(*v))
-	}
-	add("%d IOPS", s.IOPS)
-	if s.MeanLatency != "" {
-		line = append(line, "mean "+s.MeanLatency)
-	}
-	if s.P99Latency != "" {
-		line = append(line, "p99 "+s.P99Latency)
-	}
-	if s.WirePercent != nil {
-		line = append(line, fmt.Sprintf("%d %% of the wire", *s.WirePercent))
-	}
-	if len(line) > 0 {
-		fmt.Fprintln(w, strings.Join(line, "  "))
-	}
-}
-
-// writeFindings writes the findings above severity Info.
-func writeFindings(w io.Writer, findings []bench.Finding) {
-	for _, f := range findings {
-		if f.Severity != bench.SeverityInfo {
-			fmt.Fprintf(w, "%s %s: %s\n", f.Severity, f.Code, f.Message)
-		}
-	}
-}
-
-// writeSuite writes the outcome of a suite's newest run, without its table.
-func writeSuite(w io.Writer, s *v1alpha1.NFSBenchmarkSuite) {
-	st := s.Status
-	fmt.Fprintf(w, "suite/%s  %s", s.Name, st.Phase)
-	if st.Verdict != "" {
-		fmt.Fprintf(w, "  verdict %s", st.Verdict)
-	}
-	fmt.Fprintln(w)
-	if r := st.Run; r != nil {
-		fmt.Fprintf(w, "run %s: %d succeeded, %d failed, %d retried\n", r.Name, r.Succeeded, r.Failed, r.Retried)
-		for _, f := range r.Failures {
-			fmt.Fprintf(w, "failed %s: %s\n", f.Benchmark, f.Message)
-		}
-	}
-	if st.Message != "" {
-		fmt.Fprintln(w, st.Message)
-	}
-	writeFindings(w, st.Findings)
 }

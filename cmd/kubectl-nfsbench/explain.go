@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,7 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
+	"github.com/nfsbench/nfsbench/internal/human"
 )
 
 // explain replaces an error of the API server or the network by a sentence that also says what to do. It returns
@@ -39,7 +43,7 @@ func explain(err error) error {
 	case apierrors.IsBadRequest(err) && strings.Contains(err.Error(), strictly):
 		_, fields, _ := strings.Cut(err.Error(), strictly)
 		return cli.BadInputf("the cluster does not know these fields: %s; 'kubectl explain nfsbenchmark.spec' lists the "+
-			"fields", fields)
+			"fields", withSuggestions(fields))
 	case clientcmd.IsContextNotFound(err):
 		return cli.BadInputf("the kubeconfig has no such context (%w): 'kubectl config get-contexts' lists them", err)
 	case clientcmd.IsEmptyConfig(err):
@@ -56,6 +60,57 @@ func explain(err error) error {
 
 // strictly precedes the unknown fields in an error of the API server.
 const strictly = "strict decoding error: "
+
+// unknownField finds a path in an error of the API server.
+var unknownField = regexp.MustCompile(`unknown field "([^"]+)"`)
+
+// withSuggestions adds to each unknown field the one that was probably meant.
+func withSuggestions(fields string) string {
+	return unknownField.ReplaceAllStringFunc(fields, func(found string) string {
+		path := strings.Split(unknownField.FindStringSubmatch(found)[1], ".")
+		for _, kind := range []reflect.Type{
+			reflect.TypeFor[v1alpha1.NFSBenchmark](), reflect.TypeFor[v1alpha1.NFSBenchmarkSuite](),
+		} {
+			if near := nearField(kind, path); near != "" {
+				return found + " (did you mean " + near + "?)"
+			}
+		}
+		return found
+	})
+}
+
+// nearField returns the field of the same struct that has nearly the name of the last member of a path; "" if there is
+// none.
+func nearField(of reflect.Type, path []string) string {
+	for i, member := range path {
+		for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
+			of = of.Elem()
+		}
+		if of.Kind() != reflect.Struct {
+			return ""
+		}
+		name, _, _ := strings.Cut(member, "[")
+		fields := reflect.VisibleFields(of)
+		names := make([]string, len(fields))
+		for k, f := range fields {
+			names[k], _, _ = strings.Cut(f.Tag.Get("json"), ",")
+		}
+		at := slices.Index(names, name)
+		switch {
+		case i == len(path)-1:
+			low := strings.ToLower(name)
+			begins := func(n string) bool { return strings.HasPrefix(strings.ToLower(n), low) }
+			if k := slices.IndexFunc(names, begins); k >= 0 {
+				return names[k] // also with other capitals, or without its unit
+			}
+			return human.Nearest(name, names)
+		case at < 0:
+			return ""
+		}
+		of = fields[at].Type
+	}
+	return ""
+}
 
 func isUnreachable(err error) bool {
 	return errors.As(err, new(*net.OpError)) || errors.As(err, new(*net.DNSError)) ||

@@ -28,6 +28,7 @@ type shell struct {
 	t      *testing.T
 	client client.WithWatch
 	onGet  func(client.Object)
+	refuse error // of each creation
 	in     string
 	ctx    context.Context
 }
@@ -52,6 +53,11 @@ func newShell(t *testing.T, objects ...client.Object) *shell {
 				s.onGet(o)
 			}
 			return err
+		}, Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			if s.refuse != nil {
+				return s.refuse
+			}
+			return c.Create(ctx, o, opts...)
 		}}).Build()
 	return s
 }

@@ -79,7 +79,7 @@ its end with the verdict Fail or Regressed; 130 left with Ctrl-C.`,
 	shown := map[string]bool{"namespace": true, "context": true, "kubeconfig": true, "request-timeout": true}
 	fs.VisitAll(func(f *pflag.Flag) { f.Hidden = !shown[f.Name] })
 	root.AddCommand(
-		newRunCommand(a), newWatchCommand(a), newReportCommand(a), newCompareCommand(a),
+		newRunCommand(a), newWatchCommand(a), newStatusCommand(a), newReportCommand(a), newCompareCommand(a),
 		newStopCommand(a), newRerunCommand(a), newResubmitCommand(a), newAcceptCommand(a), newDoctorCommand(a),
 	)
 	return root

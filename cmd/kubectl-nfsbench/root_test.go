@@ -119,8 +119,9 @@ func TestErrorsOfTheClusterBecomeSentences(t *testing.T) {
 		},
 		"invalid": {"the rules are sentences already", causes, "the cluster refuses \"x\":\n  spec.storage: give exactly one of storage.trident and storage.claim\n  spec.workload.raw.blockSize: workload.raw", cli.ExitBadInput},
 		"misspelt": {
-			"a field that is not known would be another benchmark", apierrors.NewBadRequest(`NFSBenchmark in version "v1alpha1" cannot be handled as a NFSBenchmark: strict decoding error: unknown field "spec.storag"`),
-			`the cluster does not know these fields: unknown field "spec.storag"; 'kubectl explain`, cli.ExitBadInput,
+			"a field that is not known would be another benchmark", apierrors.NewBadRequest(`NFSBenchmark in version "v1alpha1" cannot be handled as a NFSBenchmark: strict decoding error: unknown field "spec.storag", unknown field "spec.workload.raw.patern", unknown field "spec.run.duration", unknown field "spec.workload.raw.blocksize", unknown field "spec.protocol.paths.explicit[0].pth", unknown field "spec.xyz"`),
+			`the cluster does not know these fields: unknown field "spec.storag" (did you mean storage?), unknown field "spec.workload.raw.patern" (did you mean pattern?), unknown field "spec.run.duration" (did you mean durationSeconds?), ` +
+				`unknown field "spec.workload.raw.blocksize" (did you mean blockSize?), unknown field "spec.protocol.paths.explicit[0].pth" (did you mean path?), unknown field "spec.xyz"; 'kubectl explain`, cli.ExitBadInput,
 		},
 		"exists":       {"what has run is evidence", apierrors.NewAlreadyExists(gr, "x"), `"x" exists already`, cli.ExitBadInput},
 		"unauthorized": {"a token has ended", apierrors.NewUnauthorized("no"), "log in again", cli.ExitFailed},

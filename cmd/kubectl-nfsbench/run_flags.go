@@ -27,6 +27,14 @@ type loadFlags struct {
 }
 
 func (f *loadFlags) register(cmd *cobra.Command) {
+	f.registerStorage(cmd)
+	cmd.Flags().Int32Var(&f.clients, "clients", 0, "pods that load together (default 1)")
+	f.load.Register(cmd)
+}
+
+// registerStorage adds the flags of the storage and of who reads it. Without register, all others have their defaults.
+func (f *loadFlags) registerStorage(cmd *cobra.Command) {
+	f.load.Register(&cobra.Command{})
 	fs := cmd.Flags()
 	fs.StringVar(&f.export, "export", "", "an NFS export, SERVER[,SERVER...]:/PATH; one path for each address")
 	fs.StringVar(&f.claim, "claim", "", "a PersistentVolumeClaim")
@@ -38,8 +46,6 @@ func (f *loadFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.client, "client", "", "who speaks NFS: DirectNFS or Kernel (default DirectNFS)")
 	fs.StringVar(&f.paths, "paths", "", "All, Local, Remote or addresses of the export to use, such as "+
 		"192.0.2.11,198.51.100.11; with --embedded how many (default all)")
-	fs.Int32Var(&f.clients, "clients", 0, "pods that load together (default 1)")
-	f.load.Register(cmd)
 	cli.CompleteValues(cmd, "client", clients()...)
 }
 
