@@ -192,7 +192,7 @@ func run(o options, cfg *rest.Config, scheme *runtime.Scheme) error {
 	if err := r.SetupWithManager(mgr, o.workers); err != nil {
 		return fmt.Errorf("set up the controller: %w", err)
 	}
-	if err := setUpSuites(mgr, reader, o); err != nil {
+	if err := setUpSuites(mgr, reader, r.Missing, o); err != nil {
 		return fmt.Errorf("set up the controller of suites: %w", err)
 	}
 	if err := registerResultMetrics(mgr, o); err != nil {
@@ -275,7 +275,10 @@ func readPodDefaults(path string) (v1alpha1.Pods, error) {
 // and mostly waits.
 const suiteWorkers = 2
 
-func setUpSuites(mgr ctrl.Manager, reader client.Reader, o options) error {
+func setUpSuites(
+	mgr ctrl.Manager, reader client.Reader,
+	missing func(context.Context, *v1alpha1.NFSBenchmark) (*pass.Fact, error), o options,
+) error {
 	if !o.suites {
 		return nil
 	}
@@ -289,6 +292,7 @@ func setUpSuites(mgr ctrl.Manager, reader client.Reader, o options) error {
 		Recorder: mgr.GetEventRecorder("nfsbench"),
 		Clock:    clock.RealClock{},
 		Checker:  checker,
+		Missing:  missing,
 	})
 	return r.SetupWithManager(mgr, suiteWorkers)
 }

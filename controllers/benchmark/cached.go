@@ -8,7 +8,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
@@ -19,10 +18,10 @@ import (
 )
 
 // isSettled reports whether nothing remains to be done for a benchmark until somebody changes its spec or deletes it. A
-// pass over a settled benchmark would change nothing.
+// pass over a settled benchmark removes its finalizer and changes nothing else.
 func isSettled(b *v1alpha1.NFSBenchmark) bool {
-	return b.DeletionTimestamp.IsZero() && controllerutil.ContainsFinalizer(b, Finalizer) &&
-		isFinished(b) && isTrue(b, v1alpha1.ConditionCleanedUp) && b.Status.ObservedGeneration == b.Generation
+	return b.DeletionTimestamp.IsZero() && isFinished(b) && isTrue(b, v1alpha1.ConditionCleanedUp) &&
+		b.Status.ObservedGeneration == b.Generation
 }
 
 // reduceBenchmark drops from the cached copy of a benchmark the fields that no pass reads: anybody who may create
@@ -101,14 +100,15 @@ func lastWrite(all []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 }
 
 // reduceSettled drops unused fields from the cached copy of a settled benchmark: queues and phases
-// read only benchmarks that are not settled, and suites and metrics read the rest. Reconcile never
-// writes a settled benchmark, so nothing is lost. A benchmark whose spec changes or that is deleted
-// is not settled, and the watch brings the whole object.
+// read only benchmarks that are not settled, and suites and metrics read the rest. Reconcile writes
+// nothing but the finalizers of a settled benchmark, so nothing is lost. A benchmark whose spec changes
+// or that is deleted is not settled, and the watch brings the whole object.
 func reduceSettled(b *v1alpha1.NFSBenchmark) {
 	st := b.Status
 	b.Spec = v1alpha1.NFSBenchmarkSpec{
 		Protocol: bench.Protocol{Version: b.Spec.Protocol.Version, Client: b.Spec.Protocol.Client},
 		Workload: kindOfLoad(b.Spec.Workload),
+		Cleanup:  v1alpha1.Cleanup{Results: b.Spec.Cleanup.Results},
 	}
 	b.Status = v1alpha1.NFSBenchmarkStatus{
 		ObservedGeneration: st.ObservedGeneration, Phase: st.Phase, Verdict: st.Verdict, Validity: st.Validity,

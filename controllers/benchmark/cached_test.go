@@ -62,6 +62,7 @@ func TestTheCacheHoldsOfASettledBenchmarkWhatSuitesAndMetricsRead(t *testing.T) 
 	want.Spec = v1alpha1.NFSBenchmarkSpec{
 		Protocol: bench.Protocol{Version: whole.Spec.Protocol.Version, Client: whole.Spec.Protocol.Client},
 		Workload: bench.Workload{SLOB: &bench.SLOBWorkload{Access: bench.SLOBRandomRead}},
+		Cleanup:  v1alpha1.Cleanup{Results: whole.Spec.Cleanup.Results},
 	}
 	want.Status.Message, want.Status.Steps, want.Status.Paths, want.Status.Resolved, want.Status.Curve = "", nil, nil, nil, nil
 	want.Status.Findings = []bench.Finding{{Code: "Indirect"}}
@@ -77,11 +78,10 @@ func TestTheCacheHoldsOfASettledBenchmarkWhatSuitesAndMetricsRead(t *testing.T) 
 func TestTheCacheHoldsSpecAndStatusOfABenchmarkThatIsNotSettled(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*v1alpha1.NFSBenchmark){
-		"it runs":             func(b *v1alpha1.NFSBenchmark) { b.Status.Conditions = b.Status.Conditions[:1] },
-		"its files are left":  func(b *v1alpha1.NFSBenchmark) { b.Status.Conditions[2].Status = metav1.ConditionFalse },
-		"its spec changed":    func(b *v1alpha1.NFSBenchmark) { b.Generation++ },
-		"it is deleted":       func(b *v1alpha1.NFSBenchmark) { b.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} },
-		"it has no finalizer": func(b *v1alpha1.NFSBenchmark) { b.Finalizers = nil },
+		"it runs":            func(b *v1alpha1.NFSBenchmark) { b.Status.Conditions = b.Status.Conditions[:1] },
+		"its files are left": func(b *v1alpha1.NFSBenchmark) { b.Status.Conditions[2].Status = metav1.ConditionFalse },
+		"its spec changed":   func(b *v1alpha1.NFSBenchmark) { b.Generation++ },
+		"it is deleted":      func(b *v1alpha1.NFSBenchmark) { b.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -101,7 +101,9 @@ func TestTheCacheHoldsSpecAndStatusOfABenchmarkThatIsNotSettled(t *testing.T) {
 // The cached copy has lost most of its status: a pass that patched it would lose it for good.
 func TestAPassOverASettledBenchmarkWritesNothing(t *testing.T) {
 	t.Parallel()
-	out, err := reduceBenchmark(settled())
+	in := settled()
+	in.Finalizers = nil
+	out, err := reduceBenchmark(in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,6 +119,37 @@ func TestAPassOverASettledBenchmarkWritesNothing(t *testing.T) {
 	b := out.(*v1alpha1.NFSBenchmark) //nolint:forcetypeassert // it was one
 	if _, err := r.Reconcile(t.Context(), b); err != nil || patched != 0 {
 		t.Errorf("a pass over a settled benchmark patched its status %d times, error %v", patched, err)
+	}
+}
+
+// Otherwise nobody could delete the benchmark when the operator is gone. The finalizers of others and the status stay.
+func TestAPassOverASettledBenchmarkRemovesTheFinalizer(t *testing.T) {
+	t.Parallel()
+	live := settled()
+	live.ResourceVersion = ""
+	live.Finalizers = append(live.Finalizers, "example.com/other")
+	r := reconcilerWith(t, live)
+	cached := &v1alpha1.NFSBenchmark{}
+	if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(live), cached); err != nil {
+		t.Fatal(err)
+	}
+	want := cached.DeepCopy()
+	out, err := reduceBenchmark(cached)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second pass finds nothing to do
+		if _, err := r.Reconcile(t.Context(), out.(*v1alpha1.NFSBenchmark).DeepCopy()); err != nil { //nolint:forcetypeassert // it was one
+			t.Fatal(err)
+		}
+	}
+	got := &v1alpha1.NFSBenchmark{}
+	if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(live), got); err != nil {
+		t.Fatal(err)
+	}
+	want.Finalizers, want.ResourceVersion = []string{"example.com/other"}, got.ResourceVersion
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -334,8 +334,9 @@ func (r *Reconciler) isGone(ctx context.Context, b *v1alpha1.NFSBenchmark, obj c
 	return err == nil && (!found || !owned.IsOurs(b, obj)), err
 }
 
-// removeResult deletes the result of a deleted benchmark. The garbage collector would delete the result too, but later:
-// a new benchmark of the same name would find it and wait.
+// removeResult deletes the result of a benchmark that is deleted before it is settled, or whose result is kept. The
+// garbage collector would delete the result too, as it does of a settled one, but later: a new benchmark of the same
+// name would find it and wait.
 func (r *Reconciler) removeResult(ctx context.Context, s *scope) (next, error) {
 	if s.b.Spec.Cleanup.Results == v1alpha1.CleanupRetain {
 		if n, err := r.keepResult(ctx, s); err != nil || n.Stop {

@@ -74,11 +74,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, b *v1alpha1.NFSBenchmark) (c
 	if !b.DeletionTimestamp.IsZero() {
 		return r.reconcileDeleted(ctx, s)
 	}
-	if !controllerutil.ContainsFinalizer(b, Finalizer) {
-		return ctrl.Result{}, r.changeFinalizers(ctx, b, controllerutil.AddFinalizer)
-	}
-	if isSettled(b) {
+	switch has := controllerutil.ContainsFinalizer(b, Finalizer); {
+	case isSettled(b) && has && b.Spec.Cleanup.Results != v1alpha1.CleanupRetain:
+		// Nothing is left to do before a deletion, which must be possible when the operator is gone.
+		return ctrl.Result{}, r.changeFinalizers(ctx, b, controllerutil.RemoveFinalizer)
+	case isSettled(b):
 		return ctrl.Result{}, nil // the cache holds only a part of it, which must not be written
+	case !has:
+		return ctrl.Result{}, r.changeFinalizers(ctx, b, controllerutil.AddFinalizer)
 	}
 	before := b.DeepCopy()
 	phases := r.underWay

@@ -139,7 +139,7 @@ func (r *Reconciler) writePlan(ctx context.Context, s *scope) (*runfile.Plan, er
 	case err != nil:
 		return nil, invalid(v1alpha1.ReasonInvalidSpec, "%w", err)
 	case hash != s.b.Status.PlanHash:
-		err := r.checkLimits(ctx, s, p)
+		err := r.checkRoom(ctx, s)
 		if err == nil {
 			s.planHash = &hash
 		}

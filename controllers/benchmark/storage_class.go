@@ -19,12 +19,14 @@ import (
 	"github.com/nfsbench/nfsbench/internal/trident"
 )
 
+// classAdvice is for an operator that may not read classes.
+const classAdvice = "install it with cluster scope, or make a claim of the class and name it in spec.storage.claim"
+
 // classClaim makes a claim of the class, waits until it is bound, and reads the export of its
 // volume.
 func (r *Reconciler) classClaim(ctx context.Context, s *scope) (next, error) {
 	name := s.b.Spec.Storage.StorageClass.Name
-	class, err := r.readClass(ctx, "spec.storage.storageClass.name", name,
-		"install it with cluster scope, or make a claim of the class and name it in spec.storage.claim")
+	class, err := r.readClass(ctx, "spec.storage.storageClass.name", name, classAdvice)
 	if err == nil {
 		err = checkClass(s.b, class)
 	}

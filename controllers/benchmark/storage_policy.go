@@ -46,10 +46,30 @@ func (r *Reconciler) checkPolicy(ctx context.Context, s *scope) (next, error) {
 			return next{}, err
 		}
 	}
-	if err := plan.Check(s.b); err != nil { // before a volume is created or moved
+	draft, err := plan.Build(s.b, plan.Anywhere()) // before a volume is created or moved
+	if err != nil {
 		return next{}, invalid(v1alpha1.ReasonInvalidSpec, "%w", err)
 	}
+	if err := checkTime(s, draft); err != nil {
+		return next{}, err
+	}
 	return r.admitSecrets(ctx, s)
+}
+
+// checkTime checks the total time of a run, which follows from the spec alone, against the policy.
+func checkTime(s *scope, p runfile.Plan) error {
+	took := time.Duration(int64(p.Schedule.TimeoutSeconds)+p.StartupSeconds())*time.Second + shutdownOf(s.b)
+	most := s.policy.Limits.MaxHold.Duration
+	if took <= most {
+		return nil
+	}
+	why := ""
+	if fill := plan.FillTime(p); s.b.Spec.Run.TimeoutSeconds == nil && fill > took/2 {
+		why = fmt.Sprintf(", %s of it to write the data on slow storage. Make the files smaller", fill)
+	}
+	return invalid(v1alpha1.ReasonPolicyDenied, "spec.run: the run may take %s%s. The policy of this cluster allows at "+
+		"most %s: shorten the run, or set run.timeoutSeconds, or ask an administrator to raise policy.limits.maxHold of "+
+		"the chart", took, why, most)
 }
 
 // refused turns an error of the policy into one that the user must fix.
@@ -93,16 +113,10 @@ func (r *Reconciler) mountable(s *scope) *runfile.Survey {
 	return &sv
 }
 
-// checkLimits checks a run against the limits that need more than the spec: its total time, and the room for its
-// result. It checks once, because the limit on results counts all benchmarks of a namespace.
-func (r *Reconciler) checkLimits(ctx context.Context, s *scope, p runfile.Plan) error {
+// checkRoom checks whether the namespace has room for one more result. It checks once, because the limit counts all
+// benchmarks of the namespace.
+func (r *Reconciler) checkRoom(ctx context.Context, s *scope) error {
 	limits := s.policy.Limits
-	took := time.Duration(int64(p.Schedule.TimeoutSeconds)+p.StartupSeconds())*time.Second + shutdownOf(s.b)
-	if took > limits.MaxHold.Duration {
-		return invalid(v1alpha1.ReasonPolicyDenied, "spec.run: the run may take %s and the policy of this cluster allows "+
-			"at most %s. Shorten it or set run.timeoutSeconds, or ask an administrator to raise policy.limits.maxHold of "+
-			"the chart", took, limits.MaxHold.Duration)
-	}
 	list := &v1alpha1.NFSBenchmarkList{}
 	if err := r.Client.List(ctx, list, client.InNamespace(s.b.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list the benchmarks of namespace %q: %w", s.b.Namespace, err)
@@ -126,12 +140,16 @@ func (r *Reconciler) checkLimits(ctx context.Context, s *scope, p runfile.Plan) 
 		s.b.Namespace, resource.NewQuantity(taken, resource.BinarySI), &limits.ResultBytes)
 }
 
-// bytesKept returns the size of the results of deleted benchmarks. A user who can change these ConfigMaps can
-// understate their size, but could as well fill other ConfigMaps.
+// bytesKept returns the size of the results of deleted benchmarks: those that were kept, and those whose benchmark was
+// deleted with --cascade=orphan, each as the largest ConfigMap. A user who can change these ConfigMaps can understate
+// their size, but could as well fill other ConfigMaps.
 func (r *Reconciler) bytesKept(ctx context.Context, namespace string) (total int64, err error) {
 	list := pass.MetadataOf(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 	add := func() error {
 		for _, m := range list.Items {
+			if m.Labels[manifest.LabelKeptResult] == "" && metav1.GetControllerOf(&m) != nil {
+				continue // the status of its benchmark has the size
+			}
 			bytes, err := strconv.ParseInt(m.Annotations[manifest.AnnotationBytes], 10, 64)
 			if err != nil || bytes < 0 {
 				bytes = maxConfigMapBytes
@@ -141,7 +159,7 @@ func (r *Reconciler) bytesKept(ctx context.Context, namespace string) (total int
 		return nil
 	}
 	err = pass.Pages(ctx, r.Reader, list, maxObjects, add,
-		client.InNamespace(namespace), client.HasLabels{manifest.LabelKeptResult})
+		client.InNamespace(namespace), client.HasLabels{manifest.LabelUID})
 	if err != nil {
 		return 0, fmt.Errorf("list the kept results of namespace %q: %w", namespace, err)
 	}

@@ -103,9 +103,8 @@ func (r *Reconciler) resolveClaim(ctx context.Context, s *scope) (next, error) {
 		return next{}, err
 	}
 	if !found {
-		return s.wait(v1alpha1.ReasonClaimNotFound,
-			fmt.Sprintf("there is no PersistentVolumeClaim %q in namespace %q: create it, or correct spec.storage.claim.name",
-				name, s.b.Namespace), soon)
+		missing := noClaim(s.b)
+		return s.wait(missing.Reason, missing.Message, soon)
 	}
 	t := &plan.Target{ClaimName: claimOf(s.b), VolumeName: pvc.Spec.VolumeName}
 	t.Keys = append(plan.DeclaredKeys(s.b), "claim/"+s.b.Namespace+"/"+name)

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,9 +24,9 @@ import (
 
 // NewReconciler makes a Reconciler.
 func NewReconciler(o Options) *Reconciler {
-	r := &Reconciler{Options: o, memory: newMemory()}
+	r := &Reconciler{Options: o, memory: newMemory(), looks: lru.New(mostLooks)}
 	r.phases = []phase{
-		r.findRuns, r.validate, r.checkArgo, r.grantRights, r.start, r.readResults, r.control, r.endRuns,
+		r.findRuns, r.validate, r.checkNeeds, r.checkArgo, r.grantRights, r.start, r.readResults, r.control, r.endRuns,
 		r.writeRecords, r.regress, r.prune,
 	}
 	return r

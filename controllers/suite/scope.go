@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -47,6 +48,8 @@ type Options struct {
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
 	Checker  matrix.Checker
+	// Missing returns what a benchmark would wait for, or fail with, before its run; nil if nothing is missing.
+	Missing func(context.Context, *v1alpha1.NFSBenchmark) (*pass.Fact, error)
 }
 
 // Reconciler reconciles NFSBenchmarkSuites. It is safe for concurrent use on
@@ -54,6 +57,7 @@ type Options struct {
 type Reconciler struct {
 	Options
 	memory *memory
+	looks  *lru.Cache // a look by the UID of a suite
 	phases []phase
 }
 
@@ -68,6 +72,7 @@ type scope struct {
 	argo       *fact          // nil = not looked at, or not needed
 	waiting    *fact          // what the suite waits for, in words
 	blocked    *fact          // what only the user can fix
+	missing    *fact          // what the next run of a schedule would wait for, or fail with
 	runs       []*run         // all known runs, oldest first
 	last       *metav1.Time   // when the schedule last started a run
 	resubmit   bool           // the annotation was acted on, or has nothing to act on

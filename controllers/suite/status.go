@@ -163,8 +163,8 @@ func conditions() []pass.Condition[*scope] {
 }
 
 // healthOf computes the health for all conditions. A suite without a schedule is in progress until its run is over. A
-// suite with a schedule is current as soon as its CronWorkflow exists, and stays current while runs start and end; it
-// has failed if the last run that ended has failed or regressed.
+// suite with a schedule is current as soon as its CronWorkflow exists and nothing is missing that its next run needs,
+// and stays current while runs start and end; it has failed if the last run that ended has failed or regressed.
 func healthOf(s *scope, err error) pass.Health {
 	v, open := s.seen, len(s.open()) > 0
 	message := s.suite.Status.Message
@@ -182,6 +182,8 @@ func healthOf(s *scope, err error) pass.Health {
 			"run "+v.ended.name+" is worse than "+s.accepted+": "+s.regression.Message)
 	case s.scheduled() && v.ended != nil && v.outcome.phase == v1alpha1.SuiteFailed:
 		return health(pass.Failed, v.outcome.reason, "run "+v.ended.name+": "+v.outcome.message)
+	case s.missing != nil && !open:
+		return health(pass.InProgress, s.missing.Reason, s.needs())
 	case s.suite.Status.Phase == v1alpha1.SuiteSuspended:
 		return health(pass.Held, v1alpha1.ReasonSuspended, "")
 	case s.scheduled():
@@ -280,6 +282,10 @@ func messageOf(s *scope, v seen, err error) string {
 		return pass.Clip(s.argo.Message)
 	case len(open) > 0 && open[len(open)-1].loaded:
 		return pass.Clip(progressMessage(s, open[len(open)-1]))
+	case s.missing != nil && v.ended != nil:
+		return pass.Clip(s.needs() + "; " + endMessage(s, v))
+	case s.missing != nil:
+		return pass.Clip(s.needs())
 	case v.ended != nil:
 		return pass.Clip(s.prefix() + endMessage(s, v))
 	case s.scheduled():
@@ -288,6 +294,9 @@ func messageOf(s *scope, v seen, err error) string {
 		return s.suite.Status.Message
 	}
 }
+
+// needs says why the next run of a schedule cannot begin.
+func (s *scope) needs() string { return "the next run could not begin: " + s.missing.Message }
 
 // prefix returns the words for a schedule that waits; "" without a schedule.
 func (s *scope) prefix() string {

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"time"
+
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -39,6 +41,9 @@ func timeout(b *v1alpha1.NFSBenchmark, p runfile.Plan) int32 {
 	}
 	return int32(parts) //nolint:gosec // bounded by the CRD: far below 2^31
 }
+
+// FillTime returns the time to write the data of a load on slow storage.
+func FillTime(p runfile.Plan) time.Duration { return time.Duration(fillSeconds(p)) * time.Second }
 
 // fillSeconds returns the time to write the data that the load reads.
 func fillSeconds(p runfile.Plan) int64 {

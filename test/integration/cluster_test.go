@@ -239,14 +239,14 @@ func (w *world) results(b *v1alpha1.NFSBenchmark) *corev1.ConfigMap {
 	return cm
 }
 
-// collectGarbage removes pods whose Job is gone and lets go what waits for its
+// collectGarbage removes pods whose Job is gone and results whose benchmark is gone, and lets go what waits for its
 // protection only.
 func (w *world) collectGarbage() (did bool) {
 	w.Helper()
-	pods := &corev1.PodList{}
+	pods, maps := &corev1.PodList{}, &corev1.ConfigMapList{}
 	claims := &corev1.PersistentVolumeClaimList{}
 	volumes := &corev1.PersistentVolumeList{}
-	for _, l := range []client.ObjectList{pods, claims} {
+	for _, l := range []client.ObjectList{pods, claims, maps} {
 		if err := w.c.List(w.Context(), l, client.InNamespace(w.ns)); err != nil {
 			w.Fatal(err)
 		}
@@ -259,6 +259,13 @@ func (w *world) collectGarbage() (did bool) {
 		owner := metav1.GetControllerOf(p)
 		if owner != nil && owner.Kind == "Job" && !w.find(owner.Name, &batchv1.Job{}) || !p.DeletionTimestamp.IsZero() {
 			_ = w.c.Delete(w.Context(), p, client.GracePeriodSeconds(0))
+			did = true
+		}
+	}
+	for i := range maps.Items {
+		m := &maps.Items[i]
+		if owner := metav1.GetControllerOf(m); owner != nil && owner.Kind == "NFSBenchmark" && w.get(owner.Name) == nil {
+			_ = w.c.Delete(w.Context(), m)
 			did = true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -31,6 +32,30 @@ func (w *world) removeAll(name string) {
 	if w.find(name, &v1alpha1.NFSBenchmark{}) {
 		w.Fatalf("%s is still there", name)
 	}
+}
+
+// TestOrphanedResultsCount: a benchmark that is cleaned up has no finalizer, so its result may lose its owner.
+func TestOrphanedResultsCount(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create("demo")
+	cm := w.results(w.finish("demo"))
+	if err := w.c.Delete(t.Context(), w.get("demo"), client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
+		t.Fatal(err)
+	}
+	if b := w.get("demo"); b != nil { // what the garbage collector does
+		b.Finalizers = nil
+		if err := w.c.Update(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cm.OwnerReferences = nil
+	if err := w.c.Update(t.Context(), cm); err != nil {
+		t.Fatal(err)
+	}
+	w.resultBytes = 1 << 20
+	w.create("more")
+	w.wantPhase(w.settle("more"), v1alpha1.PhaseFailed, "policy.limits.resultBytes")
 }
 
 func TestAResultSurvivesItsBenchmarkByChoice(t *testing.T) {

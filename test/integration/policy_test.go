@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -114,6 +115,12 @@ func TestARunLongerThanThePolicyAllowsIsRefused(t *testing.T) {
 	w.maxHold = 200 * time.Second // the parts take 75 s, and filling the files may take 180 s
 	w.create("demo")
 	w.wantFailed(v1alpha1.ReasonPolicyDenied, "policy.limits.maxHold", "3m20s")
+	w = newWorld(t)
+	w.create("demo", func(b *v1alpha1.NFSBenchmark) { b.Spec.Workload.Raw.FileSize = resource.MustParse("10Ti") })
+	w.wantFailed(v1alpha1.ReasonPolicyDenied, "24h0m0s of it to write the data on slow storage. Make the files smaller")
+	if w.get("demo").Status.Queue != nil {
+		t.Error("it waited for its turn")
+	}
 }
 
 // TestNamesOfOtherNamespacesAreNotShown: they are the business of their tenants.

@@ -51,7 +51,7 @@ func (w *world) robot(name string) string {
 func (w *world) sweepUp() string {
 	w.Helper()
 	if w.collectGarbage() {
-		return "the pods and volumes that nobody needs go"
+		return "what nobody needs goes"
 	}
 	return ""
 }

@@ -5,8 +5,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
@@ -120,6 +123,56 @@ func TestAScheduleKeepsItsHistoryAndFindsARegression(t *testing.T) {
 	}
 	if len(s.Status.History) != 2 { // the record of the first is no longer the accepted one
 		t.Errorf("history: %+v", s.Status.History)
+	}
+}
+
+// TestAScheduleSaysTodayWhatItsRunsNeed, and looks again once a day.
+func TestAScheduleSaysTodayWhatItsRunsNeed(t *testing.T) {
+	t.Parallel()
+	w := newSuiteWorld(t, oneCell, gen.Scheduled("0 2 * * 0", 2))
+	secret := &pass.Fact{Reason: v1alpha1.ReasonSecretNotFound, Message: `there is no Secret "ontap"`}
+	w.missing = secret
+	s := w.settle()
+	w.want(s, v1alpha1.ConditionReady, "False", v1alpha1.ReasonSecretNotFound)
+	w.says(s, `the next run could not begin: there is no Secret "ontap"`)
+	w.missing = nil
+	s = w.settle()
+	w.want(s, v1alpha1.ConditionReady, "True", v1alpha1.ReasonScheduled)
+	w.missing = secret
+	w.want(w.settle(), v1alpha1.ConditionReady, "True", v1alpha1.ReasonScheduled)
+	w.clock.SetTime(w.clock.Now().Add(24 * time.Hour))
+	w.want(w.settle(), v1alpha1.ConditionReady, "False", v1alpha1.ReasonSecretNotFound)
+}
+
+// TestWhatABenchmarkWouldMissIsKnownWithoutIt: nothing is created.
+func TestWhatABenchmarkWouldMissIsKnownWithoutIt(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		mod    gen.Mod
+		reason string
+	}{
+		"nothing":      {gen.Embedded("1Gi", 1), ""},
+		"a Secret":     {gen.ONTAP("10.0.9.1", "svm1", "nope"), v1alpha1.ReasonSecretNotFound},
+		"a claim":      {gen.Claim("nope"), v1alpha1.ReasonClaimNotFound},
+		"a class":      {gen.StorageClass("nope"), v1alpha1.ReasonClassNotFound},
+		"the policy":   {func(b *v1alpha1.NFSBenchmark) { b.Spec.Clients = 65 }, v1alpha1.ReasonPolicyDenied},
+		"time to fill": {func(b *v1alpha1.NFSBenchmark) { b.Spec.Workload.Raw.FileSize = resource.MustParse("10Ti") }, v1alpha1.ReasonPolicyDenied},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			b := gen.Benchmark("cell", gen.In(w.ns), gen.UID("cell"), tc.mod)
+			missing, err := w.r.Missing(t.Context(), b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (missing == nil) != (tc.reason == "") || missing != nil && (missing.Reason != tc.reason || missing.Message == "") {
+				t.Errorf("missing %+v, want %q", missing, tc.reason)
+			}
+			if left := w.ours(); len(left) > 0 {
+				t.Errorf("created %q", left)
+			}
+		})
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/controllers/suite"
 	"github.com/nfsbench/nfsbench/internal/crdcheck"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -41,6 +42,7 @@ type suiteWorld struct {
 	ends     func(*v1alpha1.NFSBenchmark) suiteEnding // how benchmarks end; nil = well
 	schedule int                                      // runs that the clock has started
 	killed   bool                                     // at each write
+	missing  *pass.Fact                               // what each benchmark would wait for
 }
 
 // argoKinds are of the one API server that all tests share.
@@ -112,6 +114,7 @@ func (w *suiteWorld) restart() {
 	}
 	w.r = suite.NewReconciler(suite.Options{
 		Client: w.cached(), Reader: w.faults.direct(w.c), Recorder: w.rec, Clock: w.clock, Checker: check,
+		Missing: func(context.Context, *v1alpha1.NFSBenchmark) (*pass.Fact, error) { return w.missing, nil },
 	})
 }
 
