@@ -7,7 +7,7 @@
 # REGISTRY is a host and a folder, such as registry.example.com/team/nfsbench, where your
 # docker or crane login may push.
 #
-#   ARCHS      processors of your nodes (default "amd64 arm64")
+#   ARCHS      processors of your nodes, such as "amd64 arm64" (default: that of this machine)
 #   VERSION    default: the tag of this commit, or v0.0.0-COUNT.gCOMMIT
 #   PLAIN_HTTP yes = the registry has no TLS
 #   ORALOAD    no = leave out what loads a database; see hack/image/build.sh
@@ -23,11 +23,13 @@ esac
 registry=${1%/}
 cd "$REPO_DIR"
 version=$(release_version)
-read -ra archs <<<"${ARCHS:-amd64 arm64}"
+read -ra archs <<<"${ARCHS:-$(go env GOARCH)}"
 plain=()
 if [[ ${PLAIN_HTTP:-no} == yes ]]; then plain=(--plain-http); fi
 
+say "Building for ${archs[*]}; the first time takes minutes"
 build_layouts bin/push "$version" "${archs[@]}"
+say "Pushing to $registry"
 chart=$(package_chart bin/push "$version" "$registry" bin/push)
 push_release bin/push "$version" "$registry" "$chart"
 say "
