@@ -181,7 +181,7 @@ func (c *facts) queueWords() string {
 	if l := c.Overall.Total.Latency; l == nil || paced || outstanding < 2 {
 		return ""
 	}
-	return fmt.Sprintf(". The latency is that of the queue of %d I/Os before them", outstanding)
+	return fmt.Sprintf(". With %d I/Os outstanding, the latency is the wait for the links", outstanding)
 }
 
 // moreWords says whether more load may give more, where nothing was used up.

@@ -113,7 +113,7 @@ func TestTheWordsOfACapacity(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if got := capacityLimitWords(found); got != "the CPU of the storage was the limit of that" {
+	if got := capacityLimitWords(found); got != "the CPU of the storage limits this capacity" {
 		t.Error(got)
 	}
 }

@@ -113,7 +113,7 @@ func storageText(p runfile.Plan) string {
 	s := p.Survey
 	if s == nil {
 		for _, s := range p.Collect.Sources {
-			lines = append(lines, strings.TrimSpace(s.Name+" ("+s.Kind+")"))
+			lines = append(lines, sourceText(s))
 		}
 	} else {
 		lines = append(lines, s.Array)
@@ -130,13 +130,20 @@ func storageText(p runfile.Plan) string {
 	}
 	lines = slices.DeleteFunc(lines, func(s string) bool { return s == "" })
 	e := p.Engine
-	if at := strings.TrimSpace(e.Server + " " + cmp.Or(e.Export, e.MountPath)); at != "" {
+	if at := cmp.Or(e.Export, e.MountPath); at != "" {
 		lines = append(lines, at)
 	}
 	if d := p.Database; d != nil && d.RedoExport != "" {
 		lines = append(lines, "redo logs on "+d.RedoExport)
 	}
 	return strings.Join(lines, "\n")
+}
+
+func sourceText(s runfile.Source) string {
+	if s.Kind == runfile.SourceEmbedded {
+		return "the embedded NFS server"
+	}
+	return strings.TrimSpace(s.Name + " (" + s.Kind + ")")
 }
 
 func clientsText(clients []measure.Client) string {

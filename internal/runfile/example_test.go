@@ -104,7 +104,7 @@ func fullResult() Result {
 			Index: 1,
 			Host:  Host{Name: "demo-0", Node: "node1", Kernel: "6.12.0", CPUs: 16, CPULimit: new(4.0), MemoryBytes: 64 << 30, NUMANodes: 2, TCPSlots: 65536, Version: "v0.1.0"},
 			Load: Load{
-				Partial: true, Failure: &Failure{Code: FailureIO, Message: "read file 3 at 4096: input/output error; look at the server's log"},
+				Partial: true, Failure: &Failure{Code: FailureIO, Message: "read file 3 at 4096 failed; look at the log of the server", Cause: "input/output error"},
 				LoopMode: "open", Spans: []Span{{Kind: SpanMeasure, Repetition: 1, Start: t0, End: t0.Add(time.Minute)}},
 				Repetitions: []Repetition{{
 					Index: 1, Start: t0, End: t0.Add(time.Minute), Read: ops, Write: ops,
