@@ -32,7 +32,7 @@ func TestWhatCannotWorkFailsAndSaysWhy(t *testing.T) {
 		"the export path is wrong": {
 			// Ganesha answers "access denied" here too, so both causes are named.
 			name("wrong-path", gen.Export("/export/nowhere", p.lifs[0])), runfile.FailureAccessDenied,
-			[]string{"/export/nowhere", "no such export", "lists " + p.export},
+			[]string{"/export/nowhere", "does not list it", "lists " + p.export},
 		},
 		"nobody has the address of the LIF": {
 			name("unreachable", gen.Export(p.export, p.unreachable)), runfile.FailureUnreachable, []string{p.unreachable},
@@ -46,7 +46,8 @@ func TestWhatCannotWorkFailsAndSaysWhy(t *testing.T) {
 			[]string{"registry.invalid/nfsbench:nowhere", "image name", "registry"},
 		},
 		"the embedded server is too small": {
-			name("no-space", gen.Embedded("100Mi", 1), fileSize("64Mi"), raw(func(w *bench.RawWorkload) { w.Jobs = 2 })), runfile.FailureNoSpace, []string{"134217728", "free", "fileSize"},
+			// The server has room for the files alone, and not for the marker beside them.
+			name("no-space", gen.Embedded("128Mi", 1), fileSize("64Mi"), raw(func(w *bench.RawWorkload) { w.Jobs = 2 })), runfile.FailureNoSpace, []string{"make the files smaller"},
 		},
 		// What to check depends on whether the node can speak NFS at all.
 		"a kernel mount does not come about": {

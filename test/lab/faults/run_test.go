@@ -295,8 +295,8 @@ func wantFailure(t *testing.T, l *runfile.Load, code string, says ...string) {
 		t.Errorf("the failure is %+v, want %s", *l.Failure, code)
 	}
 	for _, part := range says {
-		if !strings.Contains(l.Failure.Message, part) {
-			t.Errorf("the message lacks %q: %s", part, l.Failure.Message)
+		if !strings.Contains(l.Failure.String(), part) {
+			t.Errorf("the message lacks %q: %s", part, l.Failure)
 		}
 	}
 	// What could not be cleaned up is told behind the reason.
