@@ -92,7 +92,7 @@ func (c *cluster) noClass(ctx context.Context, name string) (string, error) {
 	return fmt.Sprintf("there is no StorageClass %q; %s", name, others(name, names)), nil
 }
 
-// explainClass says of a class that the policy refuses whether it exists, and how an administrator allows it.
+// explainClass explains why a class is refused: it does not exist, or an administrator has to allow it.
 func (c *cluster) explainClass(ctx context.Context, name string, err error) error {
 	if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/human"
+	"github.com/nfsbench/nfsbench/internal/report"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 )
 
@@ -161,8 +162,8 @@ func timeWords(from, to *metav1.Time) string {
 // conditionWords lists the conditions that are not True, which say what is missing.
 func conditionWords(all []metav1.Condition) string {
 	var words []string
+	health := []string{v1alpha1.ConditionReady, v1alpha1.ConditionStalled, v1alpha1.ConditionReconciling}
 	for _, c := range all {
-		health := []string{v1alpha1.ConditionReady, v1alpha1.ConditionStalled, v1alpha1.ConditionReconciling}
 		if c.Status != metav1.ConditionTrue && !slices.Contains(health, c.Type) {
 			words = append(words, fmt.Sprintf("%s %s (%s)", c.Type, c.Status, c.Reason))
 		}
@@ -172,20 +173,9 @@ func conditionWords(all []metav1.Condition) string {
 
 // serious returns the findings above severity Info.
 func serious(all []bench.Finding) doc.Block {
-	var b doc.Block
-	for _, f := range all {
-		if f.Severity == bench.SeverityInfo {
-			continue
-		}
-		tone := doc.Warn
-		if f.Severity == bench.SeverityError {
-			tone = doc.Bad
-		}
-		b.Findings = append(b.Findings, doc.Finding{
-			Code: f.Code, Severity: string(f.Severity), Message: f.Message, Tone: tone,
-		})
-	}
-	return b
+	return report.Findings(slices.DeleteFunc(slices.Clone(all), func(f bench.Finding) bool {
+		return f.Severity == bench.SeverityInfo
+	}))
 }
 
 // suiteStatus is the page of a suite's newest run, without its table.

@@ -35,12 +35,10 @@ func estimate(u *unstructured.Unstructured) string {
 	if !steps.Exact {
 		about = "at most"
 	}
-	words := fmt.Sprintf("Takes %s %s (%s of %d s each", about, time.Duration(steps.Seconds)*time.Second,
+	words := fmt.Sprintf("Takes %s %s (%s of %d s each)", about, time.Duration(steps.Seconds)*time.Second,
 		human.Count(steps.Count, "window"), p.Schedule.DurationSeconds)
 	if fill := plan.FillTime(p); fill > 0 {
-		words += fmt.Sprintf("), and up to %s more to write the files on slow storage.", fill)
-	} else {
-		words += ")."
+		words += fmt.Sprintf(", and up to %s more to write the files on slow storage", fill)
 	}
-	return words
+	return words + "."
 }

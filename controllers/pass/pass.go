@@ -203,22 +203,20 @@ const (
 
 // HealthConditions returns the conditions of kstatus, which end the table of a kind.
 func HealthConditions[S any](of func(S, error) Health) []Condition[S] {
-	reconciling := func(s S, err error) State {
-		switch h := of(s, err); h.Kind {
-		case Held:
-			return False(h.Reason, h.Message)
-		case InProgress:
-			return True(h.Reason, h.Message)
-		default:
+	isTrue := func(kind HealthKind) func(S, error) State {
+		return func(s S, err error) State {
+			h := of(s, err)
+			if h.Kind == kind {
+				return True(h.Reason, h.Message)
+			}
 			return False(h.Reason, "")
 		}
 	}
-	stalled := func(s S, err error) State {
-		h := of(s, err)
-		if h.Kind == Failed { // kstatus reads the message here
-			return True(h.Reason, h.Message)
+	reconciling := func(s S, err error) State {
+		if h := of(s, err); h.Kind == Held {
+			return False(h.Reason, h.Message)
 		}
-		return False(h.Reason, "")
+		return isTrue(InProgress)(s, err)
 	}
 	ready := func(s S, err error) State {
 		switch h := of(s, err); h.Kind {
@@ -232,7 +230,7 @@ func HealthConditions[S any](of func(S, error) Health) []Condition[S] {
 	}
 	return []Condition[S]{
 		{Type: v1alpha1.ConditionReconciling, State: reconciling},
-		{Type: v1alpha1.ConditionStalled, State: stalled},
+		{Type: v1alpha1.ConditionStalled, State: isTrue(Failed)},
 		{Type: v1alpha1.ConditionReady, State: ready},
 	}
 }

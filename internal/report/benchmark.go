@@ -43,7 +43,7 @@ func benchmarkDocument(j judge.Judgement, o PageOptions) doc.Document {
 		d.Sections = []doc.Section{capacity, overTime, latency, steps, repetitions, paths, storage, database}
 	}
 	findings := doc.Section{
-		ID: "findings", Title: "Findings, and what to do", Blocks: []doc.Block{findingBlock(j.Findings)},
+		ID: "findings", Title: "Findings, and what to do", Blocks: []doc.Block{Findings(j.Findings)},
 		Lead: "Errors first. docs/findings.md of nfsbench lists every code with its cause.",
 	}
 	d.Sections = append(d.Sections, findings, repeatSection(j.Facts, o))
@@ -231,7 +231,8 @@ func latencyTile(l *stats.Latency) doc.Tile {
 	return t
 }
 
-func findingBlock(all []bench.Finding) doc.Block {
+// Findings returns the block of a document that shows findings.
+func Findings(all []bench.Finding) doc.Block {
 	var b doc.Block
 	for _, f := range all {
 		b.Findings = append(b.Findings, doc.Finding{

@@ -38,7 +38,7 @@ func tableDocument(t compare.Table) doc.Document {
 	if saturated {
 		d.Terminal = append(d.Terminal, doc.Block{Text: "* was limited by the wire: of that line, not of what is compared."})
 	}
-	d.Terminal = append(d.Terminal, findingBlock(t.Findings))
+	d.Terminal = append(d.Terminal, Findings(t.Findings))
 	return d
 }
 
@@ -268,8 +268,8 @@ func lineTable(lines []compare.Line) *doc.Table {
 		row.Cells[5].Short = changeInterval(l, "..")
 		row.Cells[13].Tone, row.Cells[13].Strong = o.tone, o.tone != doc.None
 	}
-	t.Note = "Change is the shift in percent of the baseline's median; p is after the correction. Impact is of pairs of " +
-		"repetitions, positive is better."
+	t.Note = "Change is the shift in percent of the baseline's median. The p-value includes the correction. Impact is " +
+		"the mean over pairs of repetitions; positive is better."
 	if saturated {
 		t.Note += " * was limited by the wire: the line was compared, not what is behind it."
 	}
@@ -307,7 +307,7 @@ func comparisonDocument(a, b compare.Side, t compare.Table, o PageOptions) doc.D
 		Notes:    notes(a.Judgement, b.Judgement),
 	}
 	findings := doc.Section{ID: "findings", Title: "Findings, and what to do"}
-	findings.Add(findingBlock(t.Findings))
+	findings.Add(Findings(t.Findings))
 	var repeats []doc.Section
 	for i, s := range []compare.Side{a, b} {
 		for _, stamp := range stamps(s.Judgement) {
@@ -317,7 +317,7 @@ func comparisonDocument(a, b compare.Side, t compare.Table, o PageOptions) doc.D
 			}
 		}
 		if all := s.Judgement.Findings; len(all) > 0 {
-			findings.Add(doc.Block{Text: "Of " + sideName(s) + ":"}, findingBlock(all))
+			findings.Add(doc.Block{Text: "Of " + sideName(s) + ":"}, Findings(all))
 		}
 		r := repeatSection(s.Judgement.Facts, PageOptions{})
 		r.ID, r.Title = fmt.Sprintf("repeat-%d", i), "Run "+sideName(s)+" again"

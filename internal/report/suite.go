@@ -51,7 +51,7 @@ func suiteDocument(run runfile.SuiteRun, t compare.Table, g *compare.Table, o Pa
 		curveSection(run, t),
 		doc.Section{ID: "cells", Title: "All cells", Blocks: []doc.Block{{Table: cellsTable(t.Cells)}}},
 		orderSection(run),
-		doc.Section{ID: "findings", Title: "Findings, and what to do", Blocks: []doc.Block{findingBlock(found)}},
+		doc.Section{ID: "findings", Title: "Findings, and what to do", Blocks: []doc.Block{Findings(found)}},
 		resultSection(run),
 		suiteRepeat(run, o))
 	return d
@@ -176,7 +176,7 @@ func regressionSection(run runfile.SuiteRun, g compare.Table) doc.Section {
 		{Label: "This run", Text: g.Run},
 		{Label: "Noise floor", Text: floor},
 	}}}, s.Blocks...)
-	s.Add(findingBlock(g.Findings))
+	s.Add(Findings(g.Findings))
 	return s
 }
 
