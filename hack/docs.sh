@@ -30,6 +30,7 @@ rm -rf bin/docs
 mkdir -p bin/docs
 git ls-files --cached --others --exclude-standard -- '*.md' docs config charts/nfsbench/values.yaml |
 	grep -v '^config/crd/' | while read -r file; do [[ ! -e $file ]] || echo "$file"; done | tar -cf - -T - | tar -xf - -C bin/docs
+cp hack/docs/site.css bin/docs/
 
 case ${1:-build} in
 -h | --help) help_of "$0" ;;
