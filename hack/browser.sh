@@ -4,6 +4,10 @@
 # usage: hack/browser.sh
 # exit codes: 0 printed, 3 there is no browser and none can be installed
 set -euo pipefail
+for part in common.sh packages.sh; do
+	# shellcheck source=/dev/null
+	source "$(dirname "${BASH_SOURCE[0]}")/lib/$part"
+done
 
 find_browser() {
 	local name
@@ -21,10 +25,6 @@ refuse() {
 }
 
 find_browser && exit 0
-[[ $(id -u) == 0 ]] || refuse "there is no browser, and only root can install one"
-command -v apt-get >/dev/null || refuse "there is no browser, and no apt-get to install one with"
-{
-	apt-get update -q || true # the lists may be there already
-	DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends chromium fonts-liberation
-} >&2 || refuse "chromium cannot be installed"
+can_install || refuse "there is no browser, and only root can install one, with apt-get"
+(install_packages chromium fonts-liberation) || refuse "chromium cannot be installed"
 find_browser || refuse "chromium was installed and is not found"

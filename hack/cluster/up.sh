@@ -42,7 +42,7 @@ up_local() {
 		say "already running"
 		return
 	fi
-	need_packages
+	need_cluster_packages
 	"$CLUSTER_DIR/build.sh" >/dev/null
 	say "binaries ready after $((SECONDS - began)) s"
 	began=$SECONDS

@@ -2,23 +2,7 @@
 # The lab's NFS server and its private rpcbind. Sourced by ganesha.sh; pnfs.sh uses what
 # both need.
 
-# need_packages COMMAND:PACKAGE... installs the packages whose commands, or whose files,
-# are missing.
-need_packages() {
-	local pair missing=()
-	for pair in "$@"; do
-		have "${pair%%:*}" || missing+=("${pair##*:}")
-	done
-	((${#missing[@]})) || return 0
-	command -v apt-get >/dev/null || die "missing: ${missing[*]}; install them first"
-	say "installing ${missing[*]} ..."
-	apt-get update -qq >&2
-	RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -qq -y --no-install-recommends \
-		"${missing[@]}" >&2
-}
-
-# have PATTERN succeeds when there is such a command or such a file.
-have() { if [[ $1 == /* ]]; then compgen -G "$1" >/dev/null; else command -v "$1" >/dev/null; fi; }
+source "$(dirname "${BASH_SOURCE[0]}")/../lib/packages.sh"
 
 # load_settings reads the options that up has saved; declare would make them local without -g.
 load_settings() {

@@ -38,7 +38,8 @@ refused() { if "$@" >/dev/null 2>&1; then die "not refused: $*"; fi; }
 
 step "1 of 7: a registry"
 eval "$("$REPO_DIR/hack/release/registry.sh" up)"
-cat "${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}" "$REGISTRY_CA" >"$work/ca.crt"
+machine_ca=${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}
+cat "$machine_ca" "$REGISTRY_CA" >"$work/ca.crt"
 export REGISTRY=$REGISTRY_ADDRESS/nfsbench SSL_CERT_FILE=$work/ca.crt
 say "$REGISTRY"
 
@@ -79,9 +80,9 @@ say "a changed image and a changed file are refused"
 (cd "$release" && sha256sum --quiet --check --strict checksums.txt)
 
 step "5 of 7: helm install oci://$REGISTRY/charts/nfsbench --version ${first#v}"
-cluster_begin
+SSL_CERT_FILE=$machine_ca cluster_begin # containerd trusts the registry only by its hosts.toml, as on people's nodes
 mkdir -p "$STATE_DIR/containerd/certs.d/$REGISTRY_ADDRESS"
-printf 'server = "https://%s"\nca = "%s"\n' "$REGISTRY_ADDRESS" "$REGISTRY_CA" >"$STATE_DIR/containerd/certs.d/$REGISTRY_ADDRESS/hosts.toml"
+printf '[host."https://%s"]\nca = "%s"\n' "$REGISTRY_ADDRESS" "$REGISTRY_CA" >"$STATE_DIR/containerd/certs.d/$REGISTRY_ADDRESS/hosts.toml"
 find_operator
 [[ $OURS_TO_REMOVE == yes ]] || die "there is an operator in this cluster already: the check installs one of its own, so remove it first"
 # install VERSION does what README says.

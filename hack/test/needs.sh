@@ -25,11 +25,7 @@ need_vendors() { # the client libraries of NetApp and Pure Storage
 }
 
 need_libnfs() { # another client, to talk to our server
-	command -v nfs-cat >/dev/null && return
-	if [[ $EUID != 0 ]] || ! command -v apt-get >/dev/null; then return; fi
-	say "installing libnfs-utils ..."
-	apt-get update -qq >&2
-	DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends libnfs-utils >&2
+	if can_install; then need_packages nfs-cat:libnfs-utils; fi
 }
 
 need_browser() {

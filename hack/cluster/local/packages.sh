@@ -1,20 +1,14 @@
 # shellcheck shell=bash
 # Programs that the local cluster takes from the distribution.
 
-# need_packages installs what is missing, and only that.
-need_packages() {
-	local pair missing=()
-	for pair in runc:runc iptables:iptables conntrack:conntrack \
-		socat:socat ip:iproute2 tc:iproute2 openssl:openssl curl:curl mount:mount; do
-		command -v "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")
-	done
-	cni_bin_dir >/dev/null || missing+=(containernetworking-plugins)
-	((${#missing[@]})) || return 0
-	command -v apt-get >/dev/null || die "missing: ${missing[*]}; install them first"
-	say "installing ${missing[*]} ..."
-	apt-get update -qq >&2
-	# Packages must not start daemons of their own: this cluster runs its own.
-	RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${missing[@]}" >&2
+source "$CLUSTER_DIR/../lib/packages.sh"
+
+# need_cluster_packages installs what is missing, and only that.
+need_cluster_packages() {
+	local plugins
+	plugins=$(cni_bin_dir) || plugins=/missing
+	need_packages runc:runc iptables:iptables conntrack:conntrack socat:socat ip:iproute2 tc:iproute2 \
+		openssl:openssl curl:curl mount:mount "$plugins:containernetworking-plugins"
 }
 
 # cni_bin_dir prints the folder that holds all plugins that are used.
