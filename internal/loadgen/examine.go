@@ -39,9 +39,11 @@ const (
 
 // Examine checks whether a run could begin, without load, and calls add for each answer: names, routes and ports of all
 // paths, the mount, large calls, and a small file, which it removes. It uses the code of a run from the mount on. It
-// returns soon after ctx is done, also where a mount of the kernel hangs.
+// returns within 10 s for each path, twice the plan's time to mount, and 10 s, also where a mount of the kernel hangs.
 func Examine(ctx context.Context, o Options, add func(runfile.Check)) {
 	e := examination{o: o, answers: make(chan runfile.Check, mostAnswers)}
+	ctx, cancel := context.WithTimeout(ctx, e.limit())
+	defer cancel()
 	go func() {
 		defer close(e.answers)
 		e.examine(ctx)
@@ -69,6 +71,11 @@ func Examine(ctx context.Context, o Options, add func(runfile.Check)) {
 type examination struct {
 	o       Options
 	answers chan runfile.Check
+}
+
+// limit bounds an examination: two ports of each path, the mount, and the file.
+func (e examination) limit() time.Duration {
+	return time.Duration(len(e.o.Plan.Engine.Channels))*2*portPatience + 2*mountLimit(e.o.Plan)
 }
 
 func (e examination) examine(ctx context.Context) {
@@ -175,8 +182,7 @@ func interfaceOf(address string) (name string, mtu int) {
 
 // mount opens the storage as a run does, and tries a file.
 func (e examination) mount(ctx context.Context) {
-	limit := cmp.Or(time.Duration(e.o.Plan.Engine.MountTimeoutSeconds)*time.Second, defaultConnectTimeout)
-	within, cancel := context.WithTimeoutCause(ctx, limit, errConnect)
+	within, cancel := context.WithTimeoutCause(ctx, mountLimit(e.o.Plan), errConnect)
 	defer cancel()
 	t, err := e.o.Open(within)
 	if err != nil {
@@ -197,12 +203,12 @@ func (e examination) mount(ctx context.Context) {
 		e.say(checkPath, runfile.CheckFail, "%s", runloop.OneLine(checked))
 		return
 	}
-	e.write(ctx, t, limit)
+	e.write(ctx, t)
 }
 
-func (e examination) write(ctx context.Context, t target.Target, limit time.Duration) {
+func (e examination) write(ctx context.Context, t target.Target) {
 	spec := filesetOf(&e.o.Plan, e.o.Client)
-	within, cancel := context.WithTimeoutCause(ctx, limit, errConnect)
+	within, cancel := context.WithTimeoutCause(ctx, mountLimit(e.o.Plan), errConnect)
 	defer cancel()
 	if err := fileset.Try(within, t, spec, e.o.Now().UnixNano()); err != nil {
 		e.say(checkWrite, runfile.CheckFail, "%s", runloop.OneLine(err))

@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -182,15 +183,17 @@ func (r *Runner) ceiling(ctx context.Context) error {
 
 // inTime bounds a step by the time that the storage has to answer.
 func (r *Runner) inTime(step func(context.Context) error) func(context.Context) error {
-	limit := defaultConnectTimeout
-	if s := r.opt.Plan.Engine.MountTimeoutSeconds; s > 0 {
-		limit = time.Duration(s) * time.Second
-	}
+	limit := mountLimit(r.opt.Plan)
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeoutCause(ctx, limit, errConnect)
 		defer cancel()
 		return step(ctx)
 	}
+}
+
+// mountLimit bounds the time of a mount and of each step before and after the load.
+func mountLimit(p runfile.Plan) time.Duration {
+	return cmp.Or(time.Duration(p.Engine.MountTimeoutSeconds)*time.Second, defaultConnectTimeout)
 }
 
 // Verify implements runloop.Engine.
