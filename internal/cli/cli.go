@@ -13,6 +13,9 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/nfsbench/nfsbench/internal/human"
 )
 
 // The exit codes are a contract with scripts and with the operator.
@@ -85,7 +88,7 @@ func Execute(
 	if err == nil || code == ExitLeft {
 		return code
 	}
-	fmt.Fprintf(errOut, "nfsbench: %v\n", err)
+	fmt.Fprintf(errOut, "nfsbench: %v%s\n", err, nearFlag(cmd, err))
 	if !errors.As(err, new(runError)) {
 		fmt.Fprintf(errOut, "Run '%s --help' to see what it takes.\n", cmd.CommandPath())
 	}
@@ -109,6 +112,20 @@ func markRunErrors(cmd *cobra.Command, explain func(error) error) {
 	for _, sub := range cmd.Commands() {
 		markRunErrors(sub, explain)
 	}
+}
+
+// nearFlag returns a hint for an unknown flag; empty for other errors, and if no flag is like it.
+func nearFlag(cmd *cobra.Command, err error) string {
+	unknown, is := errors.AsType[*pflag.NotExistError](err)
+	if !is {
+		return ""
+	}
+	var flags []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
+	if near := human.Nearest(unknown.GetSpecifiedName(), flags); near != "" {
+		return fmt.Sprintf("; did you mean --%s?", near)
+	}
+	return ""
 }
 
 func exitCode(err error) int {

@@ -31,12 +31,19 @@ func TestErrorsOfARunEndWith1UnlessTheyAreBadInput(t *testing.T) {
 			nil, ExitBadInput,
 			"nfsbench: unknown flag: --nope\nRun 'x y --help' to see what it takes.\n",
 		},
+		"flag with a wrong letter": {
+			[]string{"--patern", "Read"},
+			nil, ExitBadInput,
+			"nfsbench: unknown flag: --patern; did you mean --pattern?\nRun 'x y --help' to see what it takes.\n",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			root := &cobra.Command{Use: "x"}
-			root.AddCommand(&cobra.Command{Use: "y", RunE: func(*cobra.Command, []string) error { return tc.err }})
+			y := &cobra.Command{Use: "y", RunE: func(*cobra.Command, []string) error { return tc.err }}
+			y.Flags().String("pattern", "", "")
+			root.AddCommand(y)
 			var errOut bytes.Buffer
 			args := append([]string{"y"}, tc.args...)
 			code := Execute(t.Context(), root, nil, args, strings.NewReader(""), io.Discard, &errOut)
