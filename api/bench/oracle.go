@@ -33,7 +33,7 @@ type CalibrateWorkload struct {
 	// +optional
 	// +default={}
 	NativeFiles NativeFiles `json:"nativeFiles,omitempty"`
-	// databaseSize is the size of a tablespace that the run makes in its own database and drops
+	// databaseSize is the size, such as 100Gi, of a tablespace that the run makes in its own database and drops
 	// afterwards. CALIBRATE_IO reads all datafiles, and those of a new database have a few GiB,
 	// which the cache of an array holds.
 	// +optional
@@ -49,7 +49,7 @@ type NativeFiles struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=256
 	Count int32 `json:"count,omitempty"`
-	// size of each; SLOB has scale or scanTableSize instead. Make all files
+	// size of each, such as 8Gi; SLOB has scale or scanTableSize instead. Make all files
 	// together larger than the caches that should not answer.
 	// +optional
 	// +default="1Gi"
@@ -120,13 +120,13 @@ type SLOBWorkload struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=128
 	ThreadsPerSchema int32 `json:"threadsPerSchema,omitempty"`
-	// scale is the size of each schema's table for RandomRead (SCALE).
+	// scale is the size of each schema's table for RandomRead (SCALE), such as 4Gi.
 	// +optional
 	// +default="80Mi"
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1048576 && quantity(string(self)).asInteger() % 1048576 == 0",message="workload.slob.scale must be a multiple of 1Mi, such as 1Gi"
 	Scale resource.Quantity `json:"scale,omitzero"`
 	// scanTableSize is the size of each schema's table for FullTableScan
-	// (SCAN_TABLE_SZ).
+	// (SCAN_TABLE_SZ), such as 16Gi.
 	// +optional
 	// +default="1Gi"
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1048576 && quantity(string(self)).asInteger() % 1048576 == 0",message="workload.slob.scanTableSize must be a multiple of 1Mi, such as 4Gi"

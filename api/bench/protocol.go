@@ -43,8 +43,8 @@ type Protocol struct {
 	// this field, Enabled.
 	// +optional
 	Oranfstab Toggle `json:"oranfstab,omitempty"`
-	// transferSize is the largest READ and WRITE asked for (rsize, wsize);
-	// without it, the largest that the server offers.
+	// transferSize is the largest READ and WRITE asked for (rsize, wsize),
+	// such as 64Ki; without it, the largest that the server offers.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isLessThan(quantity('4Ki')) && !quantity(string(self)).isGreaterThan(quantity('1Mi')) && quantity(string(self)).isInteger() && quantity(string(self)).asInteger() % 1024 == 0",message="protocol.transferSize must be a multiple of 1Ki between 4Ki and 1Mi"
 	TransferSize *resource.Quantity `json:"transferSize,omitempty"`

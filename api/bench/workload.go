@@ -44,7 +44,7 @@ type RawWorkload struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() in [512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576, 2097152, 4194304, 8388608, 16777216]",message="workload.raw.blockSize must be a power of two from 512 to 16Mi, such as 8Ki or 1Mi: direct I/O is aligned"
 	BlockSize *resource.Quantity `json:"blockSize,omitempty"`
-	// fileSize of each job. Make all files together larger than the caches
+	// fileSize of each job, such as 64Gi. Make all files together larger than the caches
 	// that should not answer.
 	// +optional
 	// +default="1Gi"

@@ -66,12 +66,12 @@ type DatabaseContainer struct {
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[a-z_][a-z0-9_]{0,79}$'))",message="a name in database.container.parameters is not one of an init parameter: use lower case letters, digits and _, such as db_cache_size"
 	Parameters map[string]ParameterValue `json:"parameters,omitempty"`
-	// redoLogSize is the size of each online redo log. The database gets four of
+	// redoLogSize is the size of each online redo log, such as 1Gi. The database gets four of
 	// this size, and the old ones are dropped. Without it, those of the image.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 67108864 && quantity(string(self)).asInteger() <= 68719476736 && quantity(string(self)).asInteger() % 1048576 == 0",message="database.container.redoLogSize must be a multiple of 1Mi from 64Mi to 64Gi, such as 1Gi"
 	RedoLogSize *resource.Quantity `json:"redoLogSize,omitempty"`
-	// undoSize is the least size of the undo tablespace that the load uses: its
+	// undoSize is the least size, such as 4Gi, of the undo tablespace that the load uses: its
 	// first datafile is made larger. Without it, that of the image.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 67108864 && quantity(string(self)).asInteger() <= 34358689792 && quantity(string(self)).asInteger() % 1048576 == 0",message="database.container.undoSize must be a multiple of 1Mi from 64Mi to 32767Mi, the most that a datafile takes, such as 4Gi"
@@ -87,7 +87,7 @@ type DatabaseContainer struct {
 	// 4Gi; SGA and PGA are derived from the limit.
 	// +optional
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
-	// sharedMemory is the size of /dev/shm; without it, half of the memory.
+	// sharedMemory is the size of /dev/shm, such as 2Gi; without it, half of the memory.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('63Mi'))",message="database.container.sharedMemory must be at least 64Mi"
 	SharedMemory *resource.Quantity `json:"sharedMemory,omitempty"`

@@ -14,7 +14,7 @@ type StorageClassStorage struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')`,message="write the name of an object: lower case letters, digits, - and ., such as oradata-1"
 	Name string `json:"name"`
-	// size of the volume.
+	// size of the volume, such as 100Gi.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="storage.storageClass.size must be greater than zero, for example 100Gi"
 	Size resource.Quantity `json:"size"`

@@ -43,7 +43,7 @@ type Storage struct {
 // For the kernel client and a database container a node mounts it, which an administrator must
 // allow (policy.embedded.nodeMounts of the chart).
 type EmbeddedStorage struct {
-	// size is the capacity of the export.
+	// size is the capacity of the export, such as 2Gi.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="storage.embedded.size must be greater than zero, for example 2Gi"
 	Size resource.Quantity `json:"size"`

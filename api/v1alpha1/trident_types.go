@@ -25,7 +25,7 @@ type TridentStorage struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')`,message="write the name of an object: lower case letters, digits, - and ., such as oradata-1"
 	BackendName string `json:"backendName,omitempty"`
-	// size of the volume.
+	// size of the volume, such as 100Gi.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="storage.trident.size must be greater than zero, for example 100Gi"
 	Size resource.Quantity `json:"size"`
