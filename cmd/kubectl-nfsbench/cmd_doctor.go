@@ -263,6 +263,11 @@ func (d *doctor) lookAtPolicy(ctx context.Context) {
 			err = checker.Check(p, d.b)
 		}
 	}
+	if err == nil {
+		if draft, unbuilt := plan.Build(d.b, plan.Anywhere()); unbuilt == nil { // otherwise, checkPlan fails
+			err = p.CheckTime(plan.HoldTime(d.b, draft))
+		}
+	}
 	if err != nil {
 		d.fail(checkPolicy, "%s", err)
 		return

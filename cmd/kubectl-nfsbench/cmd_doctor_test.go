@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,10 +33,11 @@ import (
 // clinic is a cluster in which the pods of Jobs answer at once.
 type clinic struct {
 	*shell
-	status  corev1.PodStatus // of the pod of each Job
-	created metav1.Time      // the pod of each Job; zero: too long ago to wait for it
-	refuse  error            // for pods
-	jobs    []batchv1.Job    // that were created
+	status    corev1.PodStatus // of the pod of each Job
+	created   metav1.Time      // the pod of each Job; zero: too long ago to wait for it
+	refuse    error            // for pods
+	refuseNFS error            // for pods with a volume of type nfs
+	jobs      []batchv1.Job    // that were created
 }
 
 func newClinic(t *testing.T, objects ...client.Object) *clinic {
@@ -43,8 +46,14 @@ func newClinic(t *testing.T, objects ...client.Object) *clinic {
 	c.answer(runfile.Check{Check: "Direct NFS", Result: runfile.CheckOK, Message: "on"})
 	c.client = interceptor.NewClient(c.client, interceptor.Funcs{
 		Create: func(ctx context.Context, w client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-			if _, is := o.(*corev1.Pod); is && c.refuse != nil {
-				return c.refuse
+			if pod, is := o.(*corev1.Pod); is {
+				nfs := slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.NFS != nil })
+				switch {
+				case c.refuse != nil:
+					return c.refuse
+				case nfs && c.refuseNFS != nil:
+					return c.refuseNFS
+				}
 			}
 			if err := w.Create(ctx, o, opts...); err != nil {
 				return err
@@ -311,6 +320,31 @@ func TestAPodThatTellsNothingIsExplained(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestANamespaceThatRefusesNFSVolumesIsNoFault: the run mounts a claim there.
+func TestANamespaceThatRefusesNFSVolumesIsNoFault(t *testing.T) {
+	t.Parallel()
+	c := newClinic(t, inOrder()...)
+	c.refuseNFS = apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "x", errors.New(`violates PodSecurity "restricted:latest": restricted volume types (volume "data" uses restricted volume type "nfs")`))
+	kernel := gen.Benchmark("x", gen.Kernel, gen.Export("/vol/oradata", "10.0.1.61"))
+	c.doctor(kernel).mustEnd(t, 0).mustSay(t, "WARN  storage         namespace bench refuses a pod with a volume of type nfs", "check that with --claim")
+	if len(c.jobs) != 0 {
+		t.Errorf("Jobs that look at nothing: %+v", c.jobs)
+	}
+	c.doctor(slobInDatabase(gen.Kernel)).mustEnd(t, 0).mustSay(t, "WARN  storage ", "OK    namespace ", "OK    Direct NFS")
+	c.refuse = c.refuseNFS
+	c.doctor(kernel).mustEnd(t, 1).mustSay(t, "FAIL  namespace       the cluster refuses the pods of job nfsbench-doctor")
+}
+
+// TestTheDoctorComputesTheTimeOfTheRun, as the operator does.
+func TestTheDoctorComputesTheTimeOfTheRun(t *testing.T) {
+	t.Parallel()
+	c := newClinic(t, operator(), policyOf(allowAll+"\nlimits: {maxHold: 200s}"))
+	large := gen.Benchmark("x", gen.Export("/vol/oradata", "10.0.1.61"), func(b *v1alpha1.NFSBenchmark) {
+		b.Spec.Workload.Raw.FileSize = resource.MustParse("10Ti")
+	})
+	c.doctor(large).mustEnd(t, 1).mustSay(t, "FAIL  policy          spec.run: the run may take 24h", "Make the files smaller")
 }
 
 // TestAnInterruptedExaminationRemovesItsJob, as clinic.doctor asserts. Until then it says what the pod waits for.

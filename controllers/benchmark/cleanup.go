@@ -115,7 +115,7 @@ func (r *Reconciler) stopLoad(ctx context.Context, s *scope) (next, error) {
 // stopping returns the message about the load pods that a run waits for. The kubelet of a node that does not answer
 // never confirms that a pod is gone, and a database on that node may still write.
 func (s *scope) stopping(pods []corev1.Pod) string {
-	t := shutdownOf(s.b)
+	t := plan.ShutdownTime(s.b)
 	if t == 0 {
 		return fmt.Sprintf("waiting for %d load pods to stop", len(pods))
 	}
@@ -435,9 +435,9 @@ func (r *Reconciler) reconcileDeleted(ctx context.Context, s *scope) (ctrl.Resul
 		if err == nil {
 			err = errors.New(s.waiting.Message)
 		}
-		what := fmt.Sprintf("not everything of the run could be removed within %s: %s", deletePatience+shutdownOf(s.b), err)
+		what := fmt.Sprintf("not everything of the run could be removed within %s: %s", deletePatience+plan.ShutdownTime(s.b), err)
 		if hasVolume(s) {
-			what = fmt.Sprintf("abandoned after %s, as spec.cleanup.leftovers says: %s; %s", leftoverPatience+shutdownOf(s.b),
+			what = fmt.Sprintf("abandoned after %s, as spec.cleanup.leftovers says: %s; %s", leftoverPatience+plan.ShutdownTime(s.b),
 				r.abandonTrident(ctx, s), err)
 		}
 		s.events = append(s.events, leftBehind(what))

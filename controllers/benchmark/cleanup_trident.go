@@ -294,7 +294,7 @@ func databaseMayRun(s *scope) bool { return plan.Container(s.b) != nil && !s.loa
 // mayLetGo reports whether the operator may release a deleted benchmark that it could not clean up. A forgotten volume
 // on an array is worse than a benchmark that stays, unless spec.cleanup.leftovers is Abandon.
 func mayLetGo(s *scope) bool {
-	age := s.now.Sub(s.b.DeletionTimestamp.Time) - shutdownOf(s.b)
+	age := s.now.Sub(s.b.DeletionTimestamp.Time) - plan.ShutdownTime(s.b)
 	switch {
 	case databaseMayRun(s):
 		return false

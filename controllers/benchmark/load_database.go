@@ -25,14 +25,6 @@ func (r *Reconciler) graceFor(b *v1alpha1.NFSBenchmark) diagnose.Grace {
 	return g
 }
 
-// shutdownOf returns the additional time that the pods of a run may take to stop: a database is shut down, not killed.
-func shutdownOf(b *v1alpha1.NFSBenchmark) time.Duration {
-	if d := plan.Container(b); d != nil {
-		return time.Duration(d.ShutdownTimeoutSeconds) * time.Second
-	}
-	return 0
-}
-
 // databaseStarts reports whether the container of the database runs and the database is not ready yet.
 func (s *scope) databaseStarts() bool {
 	return s.database != nil && s.database.Running && !s.database.Ready

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -50,26 +49,10 @@ func (r *Reconciler) checkPolicy(ctx context.Context, s *scope) (next, error) {
 	if err != nil {
 		return next{}, invalid(v1alpha1.ReasonInvalidSpec, "%w", err)
 	}
-	if err := checkTime(s, draft); err != nil {
+	if err := refused(p.CheckTime(plan.HoldTime(s.b, draft))); err != nil {
 		return next{}, err
 	}
 	return r.admitSecrets(ctx, s)
-}
-
-// checkTime checks the total time of a run, which follows from the spec alone, against the policy.
-func checkTime(s *scope, p runfile.Plan) error {
-	took := time.Duration(int64(p.Schedule.TimeoutSeconds)+p.StartupSeconds())*time.Second + shutdownOf(s.b)
-	most := s.policy.Limits.MaxHold.Duration
-	if took <= most {
-		return nil
-	}
-	why := ""
-	if fill := plan.FillTime(p); s.b.Spec.Run.TimeoutSeconds == nil && fill > took/2 {
-		why = fmt.Sprintf(", %s of it to write the data on slow storage. Make the files smaller", fill)
-	}
-	return invalid(v1alpha1.ReasonPolicyDenied, "spec.run: the run may take %s%s. The policy of this cluster allows at "+
-		"most %s: shorten the run, or set run.timeoutSeconds, or ask an administrator to raise policy.limits.maxHold of "+
-		"the chart", took, why, most)
 }
 
 // refused turns an error of the policy into one that the user must fix.

@@ -137,7 +137,7 @@ func (r *Reconciler) endHold(ctx context.Context, s *scope, left time.Duration, 
 	}
 	n.Within(leftoverCheck) // a change of the objects that keep the target may not wake this benchmark
 	since := cmp.Or(s.b.DeletionTimestamp, s.b.Status.CompletionTime)
-	if left > 0 && (since == nil || s.now.Sub(since.Time) < deletePatience+shutdownOf(s.b)) {
+	if left > 0 && (since == nil || s.now.Sub(since.Time) < deletePatience+plan.ShutdownTime(s.b)) {
 		return nil
 	}
 	pods, err := r.Pods(ctx, s.b, manifest.ComponentLoad)

@@ -45,6 +45,24 @@ func timeout(b *v1alpha1.NFSBenchmark, p runfile.Plan) int32 {
 // FillTime returns the time to write the data of a load on slow storage.
 func FillTime(p runfile.Plan) time.Duration { return time.Duration(fillSeconds(p)) * time.Second }
 
+// ShutdownTime returns the additional time that the pods of a run may take to stop: a database is shut down, not killed.
+func ShutdownTime(b *v1alpha1.NFSBenchmark) time.Duration {
+	if d := Container(b); d != nil {
+		return time.Duration(d.ShutdownTimeoutSeconds) * time.Second
+	}
+	return 0
+}
+
+// HoldTime returns how long a run may keep its target, with the start and the end of its database, and the part of it
+// in which the load writes its data on slow storage; 0 if the spec limits the time.
+func HoldTime(b *v1alpha1.NFSBenchmark, p runfile.Plan) (took, fill time.Duration) {
+	took = time.Duration(int64(p.Schedule.TimeoutSeconds)+p.StartupSeconds())*time.Second + ShutdownTime(b)
+	if b.Spec.Run.TimeoutSeconds == nil {
+		fill = FillTime(p)
+	}
+	return took, fill
+}
+
 // fillSeconds returns the time to write the data that the load reads.
 func fillSeconds(p runfile.Plan) int64 {
 	f := p.Files()

@@ -115,6 +115,22 @@ func Default() Policy {
 	}
 }
 
+// CheckTime returns a *Denied if a run may take longer than the policy allows; fill is the part of the time in which it
+// writes its data.
+func (p Policy) CheckTime(took, fill time.Duration) error {
+	most := p.Limits.MaxHold.Duration
+	if took <= most {
+		return nil
+	}
+	why := ""
+	if fill > took/2 {
+		why = fmt.Sprintf(", %s of it to write the data on slow storage. Make the files smaller", fill)
+	}
+	return &Denied{Rule: "run", Message: fmt.Sprintf("spec.run: the run may take %s%s. The policy of this cluster allows at "+
+		"most %s: shorten the run, or set run.timeoutSeconds, or ask an administrator to raise policy.limits.maxHold of "+
+		"the chart", took, why, most)}
+}
+
 // Read reads and validates a policy, as YAML or JSON. Members that are absent keep their
 // defaults. Unknown members are errors: a misspelt one would silently allow or refuse.
 func Read(r io.Reader) (Policy, error) {

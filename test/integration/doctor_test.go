@@ -36,16 +36,20 @@ func TestAClusterTakesTheJobOfTheDoctor(t *testing.T) {
 		}
 		namespaces[name] = ns.Name
 	}
-	job := func(namespace string, mods ...gen.Mod) *batchv1.Job {
+	build := func(namespace string, volume bool, mods ...gen.Mod) *batchv1.Job {
 		b := gen.Benchmark("demo", append(mods, gen.In(namespace))...)
 		target := plan.Target{Export: "/x", Addresses: []string{"10.0.1.61"}, Paths: []bench.ResolvedPath{{Path: "10.0.1.61"}}}
 		p, err := plan.Build(b, target)
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := manifest.Examination{Plan: p, PlanText: "{}", Volume: manifest.DoctorVolume(b, target), Servers: true, Seconds: 60}
+		x := manifest.Examination{Plan: p, PlanText: "{}", Servers: true, Seconds: 60}
+		if volume {
+			x.Volume = manifest.DoctorVolume(b, target)
+		}
 		return manifest.DoctorJob(b, x, manifest.Images{NFSBench: "nfsbench:v1"})
 	}
+	job := func(namespace string, mods ...gen.Mod) *batchv1.Job { return build(namespace, true, mods...) }
 	create := func(j *batchv1.Job) error {
 		pod := &corev1.Pod{ObjectMeta: *j.Spec.Template.ObjectMeta.DeepCopy(), Spec: *j.Spec.Template.Spec.DeepCopy()}
 		pod.Namespace, pod.GenerateName = j.Namespace, j.GenerateName
@@ -63,6 +67,16 @@ func TestAClusterTakesTheJobOfTheDoctor(t *testing.T) {
 		if err := c.Create(t.Context(), j, client.DryRunAll, client.FieldValidation("Strict")); err != nil {
 			t.Errorf("job of %s: %v", name, err)
 		}
+	}
+	kernel := job(namespaces["restricted"], gen.Kernel)
+	if err := create(kernel); err == nil {
+		t.Error("a restricted namespace admits a volume of type nfs")
+	}
+	if err := create(job(namespaces["restricted"])); err != nil {
+		t.Errorf("restricted, Direct NFS: %v", err)
+	}
+	if err := create(build(namespaces["restricted"], false, gen.Kernel)); err != nil {
+		t.Errorf("restricted, without the volume: %v", err)
 	}
 	j := job(namespaces["restricted"], calibrate, gen.Oracle)
 	err := create(j)
