@@ -24,12 +24,6 @@ const (
 	collectMilliseconds = 1000
 )
 
-// Check returns the error of a plan that follows from the spec alone, whatever the target.
-func Check(b *v1alpha1.NFSBenchmark) error {
-	_, err := Build(b, Anywhere())
-	return err
-}
-
 // Anywhere returns a placeholder for a target that is not known yet, with an address and a name reserved for examples
 // (RFC 5737, RFC 2606).
 func Anywhere() Target {

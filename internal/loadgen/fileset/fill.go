@@ -28,7 +28,7 @@ func (s *Set) carry(ctx context.Context, slots int, block int64, d *task) error 
 	defer func() { _ = arena.Release() }()
 	stream, err := s.target.NewStream(ctx, target.StreamOptions{Slots: slots, BlockBytes: block, Streams: 1})
 	if err != nil {
-		return err
+		return fmt.Errorf("open a stream: %w", err)
 	}
 	defer target.ProvideThreads(stream.Threads())()
 	d.arena, d.items = arena, make([]int64, slots)

@@ -33,8 +33,8 @@ const BufferAlignBytes = 4096
 //     exception is stated where it applies: a system call on a dead hard mount
 //     cannot be interrupted, see package kernel.
 //   - An error that a user can act on is an *Error with a code of package
-//     runfile and a sentence that says what, where and what to do. IsNotExist,
-//     IsExist and IsNotEmpty tell the rest apart.
+//     runfile and a sentence that says what is wrong, where, and what to do. The caller adds the operation and
+//     the name of the file. IsNotExist, IsExist and IsNotEmpty tell the rest apart.
 //   - No call is repeated by the caller because of an error: what may be
 //     retried (a lost connection) was retried before the error came out.
 type Target interface {

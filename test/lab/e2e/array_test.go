@@ -128,7 +128,7 @@ func TestPermissionsThatForbidAreExplained(t *testing.T) {
 	p := newPlot(t, 1)
 	name, path := p.directory(t, 0o700)
 	failed := p.finished(t, p.run(t, directory(name)))
-	wantFailure(t, failed, runfile.FailureAccessDenied, name, "54321", "permission")
+	wantFailure(t, failed, runfile.FailureAccessDenied, name, "54321", "does not let")
 	if got := files(t, path); len(got) != 0 {
 		t.Errorf("the directory holds %v now", got)
 	}

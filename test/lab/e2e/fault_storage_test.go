@@ -72,7 +72,7 @@ func fillDisk(p *plot) {
 	}
 	send(t, held, syscall.SIGCONT)
 	failed := p.finished(t, b)
-	wantFailure(t, failed, runfile.FailureNoSpace, "space")
+	wantFailure(t, failed, runfile.FailureNoSpace, "is full")
 	p.cleanedUp(t, b)
 	array{folder: disk}.hasNo(t, p.ns)
 }

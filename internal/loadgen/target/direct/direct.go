@@ -284,7 +284,7 @@ func (t *Target) Directory(ctx context.Context, name string, create bool) (targe
 		}
 	}
 	if err != nil {
-		return nil, t.explain("open directory", err)
+		return nil, t.explain(err)
 	}
 	if err := t.expect(ctx, fh, name, nfs.TypeDirectory, "a directory"); err != nil {
 		return nil, err
@@ -296,7 +296,7 @@ func (t *Target) Directory(ctx context.Context, name string, create bool) (targe
 func (t *Target) expect(ctx context.Context, fh nfs.FileHandle, name string, kind nfs.FileType, text string) error {
 	attr, err := t.client.Getattr(ctx, fh)
 	if err != nil {
-		return t.explain(fmt.Sprintf("look at %q", name), err)
+		return t.explain(err)
 	}
 	switch {
 	case attr.Type != kind:
@@ -314,7 +314,7 @@ func (t *Target) RemoveDirectory(ctx context.Context, name string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return t.explain("clean up", t.client.Rmdir(ctx, t.client.Root(), name))
+	return t.explain(t.client.Rmdir(ctx, t.client.Root(), name))
 }
 
 type directory struct {
@@ -324,7 +324,7 @@ type directory struct {
 
 func (d *directory) List(ctx context.Context) ([]string, error) {
 	names, err := d.t.client.ReadDir(ctx, d.fh)
-	return names, d.t.explain("list directory", err)
+	return names, d.t.explain(err)
 }
 
 func (d *directory) Open(ctx context.Context, name string, opt target.OpenOptions) (target.File, error) {
@@ -351,16 +351,16 @@ func (d *directory) open(ctx context.Context, name string, create bool) (*nfs.Fi
 		return nil, fmt.Errorf("create %q: %w", name, fs.ErrExist)
 	case create && nfs.IsNotExist(err):
 		f, err := d.t.client.Create(ctx, d.fh, name, fileMode, true)
-		return f, d.t.explain("open file", err)
+		return f, d.t.explain(err)
 	case err != nil:
-		return nil, d.t.explain("open file", err)
+		return nil, d.t.explain(err)
 	}
 	if err := d.t.expect(ctx, fh, name, nfs.TypeRegular, "a regular file"); err != nil {
 		return nil, err
 	}
 	f, err := d.t.client.Open(ctx, d.fh, name)
 	if err != nil || f.Handle() == fh {
-		return f, d.t.explain("open file", err)
+		return f, d.t.explain(err)
 	}
 	// Another file may have this name now.
 	if err := d.t.expect(ctx, f.Handle(), name, nfs.TypeRegular, "a regular file"); err != nil {
@@ -373,14 +373,14 @@ func (d *directory) Rename(ctx context.Context, from, to string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return d.t.explain("rename file", d.t.client.Rename(ctx, d.fh, from, to))
+	return d.t.explain(d.t.client.Rename(ctx, d.fh, from, to))
 }
 
 func (d *directory) Remove(ctx context.Context, name string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return d.t.explain("remove file", d.t.client.Remove(ctx, d.fh, name))
+	return d.t.explain(d.t.client.Remove(ctx, d.fh, name))
 }
 
 type file struct {
@@ -394,7 +394,7 @@ func (f *file) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 		return 0, context.Cause(ctx)
 	}
 	n, err := f.f.ReadAt(ctx, p, off)
-	return n, f.t.explain("read", err)
+	return n, f.t.explain(err)
 }
 
 func (f *file) WriteAt(ctx context.Context, p []byte, off int64) error {
@@ -402,7 +402,7 @@ func (f *file) WriteAt(ctx context.Context, p []byte, off int64) error {
 		return context.Cause(ctx)
 	}
 	_, err := f.f.WriteAt(ctx, p, off, f.stability)
-	return f.t.explain("write", err)
+	return f.t.explain(err)
 }
 
 func (f *file) Commit(ctx context.Context) (lost []target.Span, err error) {
@@ -410,16 +410,16 @@ func (f *file) Commit(ctx context.Context) (lost []target.Span, err error) {
 	for _, s := range spans {
 		lost = append(lost, target.Span(s))
 	}
-	return lost, f.t.explain("commit", err)
+	return lost, f.t.explain(err)
 }
 
 func (f *file) Size(ctx context.Context) (int64, error) {
 	attr, err := f.t.client.Getattr(ctx, f.f.Handle())
-	return clampInt64(attr.SizeBytes), f.t.explain("ask for the size", err)
+	return clampInt64(attr.SizeBytes), f.t.explain(err)
 }
 
 func (f *file) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	return f.t.explain("close", f.f.Close(ctx))
+	return f.t.explain(f.f.Close(ctx))
 }

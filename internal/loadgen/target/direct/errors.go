@@ -122,36 +122,36 @@ func isNetwork(err error) bool {
 		rpc.IsLost(err)
 }
 
-// explain adds the failure code to an error of an operation. It returns io.EOF unchanged.
-func (t *Target) explain(what string, err error) error {
+// explain adds the failure code to an error of an operation, which the caller names. It returns io.EOF unchanged.
+func (t *Target) explain(err error) error {
 	explained, isExplained := errors.AsType[*nfs.ExplainedError](err)
 	switch {
 	case err == nil, errors.Is(err, io.EOF):
 		return err
 	case isExplained:
-		return target.Fail(codeOf(explained.Cause), fmt.Sprintf("%s: %s: %s", what, t.where, explained.Says), explained.Err)
+		return target.Fail(codeOf(explained.Cause), t.where+": "+explained.Says, explained.Err)
 	case nfs.IsNotExist(err):
-		return fmt.Errorf("%s: %w: %w", what, fs.ErrNotExist, err)
+		return fmt.Errorf("%w: %w", fs.ErrNotExist, err)
 	case nfs.IsExist(err):
-		return fmt.Errorf("%s: %w: %w", what, fs.ErrExist, err)
+		return fmt.Errorf("%w: %w", fs.ErrExist, err)
 	case nfs.IsNotEmpty(err):
-		return fmt.Errorf("%s: %w: %w", what, syscall.ENOTEMPTY, err)
+		return fmt.Errorf("%w: %w", syscall.ENOTEMPTY, err)
 	case nfs.IsNoSpace(err):
 		return target.Fail(runfile.FailureNoSpace, fmt.Sprintf(
-			"%s: the export or the quota on %s is full; make the files smaller or the volume larger", what, t.where), err)
+			"the export or the quota on %s is full; make the files smaller or the volume larger", t.where), err)
 	case nfs.IsPermission(err), rpc.IsAuthError(err):
 		return target.Fail(runfile.FailureAccessDenied, fmt.Sprintf(
-			"%s: %s does not let uid %d, gid %d do this; look at the owner and mode of the export's directory, at "+
+			"%s does not let uid %d, gid %d do this; look at the owner and mode of the export's directory, at "+
 				"root_squash and at read-only exports",
-			what, t.where, t.user.UID, t.user.GID), err)
+			t.where, t.user.UID, t.user.GID), err)
 	case errors.Is(err, nfs.ErrTimeout):
 		return target.Fail(runfile.FailureUnreachable, fmt.Sprintf(
-			"%s: no path of %s answered within the call timeout; look at the network and the server", what, t.where), err)
+			"no path of %s answered within the call timeout; look at the network and the server", t.where), err)
 	case rpc.IsProtocolError(err):
-		return target.Fail(runfile.FailureProtocol, fmt.Sprintf("%s: the replies of %s make no sense", what, t.where), err)
+		return target.Fail(runfile.FailureProtocol, fmt.Sprintf("the replies of %s make no sense", t.where), err)
 	case nfs.IsStale(err):
-		return target.Fail(runfile.FailureIO, what+": somebody removed the file or its export under the load", err)
+		return target.Fail(runfile.FailureIO, "somebody removed the file or its export under the load", err)
 	default:
-		return fmt.Errorf("%s: %w", what, err)
+		return err
 	}
 }

@@ -23,7 +23,7 @@ func (t *Target) NewStream(ctx context.Context, opt target.StreamOptions) (targe
 		Slots: opt.Slots, BlockBytes: opt.BlockBytes, Connections: connections(opt, len(t.client.Channels())),
 	})
 	if err != nil {
-		return nil, t.explain("open connections for the load", err)
+		return nil, t.explain(err)
 	}
 	out := &stream{t: t, s: s, slots: make([]target.IO, opt.Slots)}
 	for i := range out.slots {
@@ -83,11 +83,7 @@ func (s *stream) Done(io *nfsstream.IO) {
 	own.Thread, own.Err, own.SentAgain = io.Thread, nil, io.SentAgain
 	own.File.(*file).f.Wrote(io) //nolint:errcheck,forcetypeassert // as in Next
 	if io.Err != nil {
-		what := "read"
-		if io.Write {
-			what = "write"
-		}
-		own.Err = s.t.explain(what, io.Err)
+		own.Err = s.t.explain(io.Err)
 	}
 	s.driver.Done(own)
 }

@@ -76,7 +76,7 @@ func Open(ctx context.Context, opt Options) (target.Target, error) {
 func open(opt Options) (target.Target, error) {
 	path, err := filepath.EvalSymlinks(opt.MountPath)
 	if err != nil {
-		return nil, failure(fmt.Sprintf("open mount %q", opt.MountPath), err)
+		return nil, fmt.Errorf("open mount %q: %w", opt.MountPath, failure(err))
 	}
 	facts, isNFS, err := inspect(path)
 	if err != nil {
@@ -90,7 +90,7 @@ func open(opt Options) (target.Target, error) {
 	}
 	root, err := os.OpenRoot(path)
 	if err != nil {
-		return nil, failure(fmt.Sprintf("open mount %q", opt.MountPath), err)
+		return nil, fmt.Errorf("open mount %q: %w", opt.MountPath, failure(err))
 	}
 	return &Target{path: path, root: root, facts: facts, now: opt.Now}, nil
 }
@@ -99,11 +99,11 @@ func open(opt Options) (target.Target, error) {
 func inspect(path string) (facts runfile.MountFacts, isNFS bool, err error) {
 	var fsys unix.Statfs_t
 	if err := unix.Statfs(path, &fsys); err != nil {
-		return facts, false, failure(fmt.Sprintf("statfs %q", path), err)
+		return facts, false, fmt.Errorf("statfs %q: %w", path, failure(err))
 	}
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil {
-		return facts, false, failure(fmt.Sprintf("stat %q", path), err)
+		return facts, false, fmt.Errorf("stat %q: %w", path, failure(err))
 	}
 	isNFS = fsys.Type == unix.NFS_SUPER_MAGIC
 	abs, err := filepath.Abs(path)
@@ -126,12 +126,12 @@ func (t *Target) Directory(ctx context.Context, name string, create bool) (targe
 	}
 	if create {
 		if err := t.root.Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, failure("make directory", err)
+			return nil, failure(err)
 		}
 	}
 	info, err := t.root.Lstat(name)
 	if err != nil {
-		return nil, failure("open directory", err)
+		return nil, failure(err)
 	}
 	if !info.IsDir() {
 		return nil, target.Fail(runfile.FailureForeignFiles, fmt.Sprintf(
@@ -145,7 +145,7 @@ func (t *Target) RemoveDirectory(ctx context.Context, name string) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	return failure("remove directory", t.root.Remove(name))
+	return failure(t.root.Remove(name))
 }
 
 // Facts implements target.Target.
@@ -161,29 +161,29 @@ func (t *Target) Servers() []runfile.NFSServer { return nil }
 func (t *Target) Close() error {
 	err := t.closeStreams()
 	if closed := t.root.Close(); closed != nil && !errors.Is(closed, fs.ErrClosed) {
-		err = errors.Join(err, failure("close mount", closed))
+		err = errors.Join(err, fmt.Errorf("close mount: %w", closed))
 	}
 	return err
 }
 
 // failure adds a failure code to err, if one applies. It returns io.EOF unchanged.
-func failure(what string, err error) error {
+func failure(err error) error {
 	switch {
 	case err == nil, errors.Is(err, io.EOF):
 		return err
 	case errors.Is(err, shareddir.ErrNotPlain):
 		return target.Fail(runfile.FailureForeignFiles,
-			what+": it is not ours; remove it, or choose another directory", err)
+			"it is not ours; remove it, or choose another directory", err)
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return target.Fail(runfile.FailureNoSpace,
-			what+": the file system or the quota is full; make the files smaller or the volume larger", err)
+			"the file system or the quota is full; make the files smaller or the volume larger", err)
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EROFS):
 		return target.Fail(runfile.FailureAccessDenied, fmt.Sprintf(
-			"%s: this user (uid %d, gid %d) may not; look at the owner and mode of the export's directory, at root_squash "+
+			"this user (uid %d, gid %d) may not; look at the owner and mode of the export's directory, at root_squash "+
 				"and at read-only mounts",
-			what, os.Geteuid(), os.Getegid()), err)
+			os.Geteuid(), os.Getegid()), err)
 	default:
-		return fmt.Errorf("%s: %w", what, err)
+		return err
 	}
 }
 
@@ -198,11 +198,11 @@ func (d *directory) List(ctx context.Context) ([]string, error) {
 	}
 	f, err := shareddir.OpenFolder(d.t.path, d.name)
 	if err != nil {
-		return nil, failure("list directory", err)
+		return nil, failure(err)
 	}
 	defer func() { _ = f.Close() }()
 	names, err := readNames(f.Readdirnames)
-	return names, failure("list directory", err)
+	return names, failure(err)
 }
 
 // maxNamesBytes bounds the names of a directory, because a server may send names without end. It allows some
@@ -245,7 +245,7 @@ func (d *directory) Open(ctx context.Context, name string, opt target.OpenOption
 			d.t.facts.FilesystemType, d.t.path), err)
 	}
 	if err != nil {
-		return nil, failure("open file", err)
+		return nil, failure(err)
 	}
 	return &file{f: f, fd: int(f.Fd())}, nil
 }
@@ -254,14 +254,14 @@ func (d *directory) Remove(ctx context.Context, name string) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	return failure("remove file", shareddir.Remove(d.t.path, path.Join(d.name, name)))
+	return failure(shareddir.Remove(d.t.path, path.Join(d.name, name)))
 }
 
 func (d *directory) Rename(ctx context.Context, from, to string) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	return failure("rename file", shareddir.Rename(d.t.path, path.Join(d.name, from), to))
+	return failure(shareddir.Rename(d.t.path, path.Join(d.name, from), to))
 }
 
 type file struct {
@@ -274,7 +274,7 @@ func (f *file) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 		return 0, context.Cause(ctx)
 	}
 	n, err := f.f.ReadAt(p, off)
-	return n, failure("read", err)
+	return n, failure(err)
 }
 
 func (f *file) WriteAt(ctx context.Context, p []byte, off int64) error {
@@ -282,14 +282,14 @@ func (f *file) WriteAt(ctx context.Context, p []byte, off int64) error {
 		return context.Cause(ctx)
 	}
 	_, err := f.f.WriteAt(p, off)
-	return failure("write", err)
+	return failure(err)
 }
 
 func (f *file) Commit(ctx context.Context) ([]target.Span, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return nil, failure("fsync", f.f.Sync())
+	return nil, failure(f.f.Sync())
 }
 
 func (f *file) Size(ctx context.Context) (int64, error) {
@@ -298,7 +298,7 @@ func (f *file) Size(ctx context.Context) (int64, error) {
 	}
 	info, err := f.f.Stat()
 	if err != nil {
-		return 0, failure("stat", err)
+		return 0, failure(err)
 	}
 	return info.Size(), nil
 }

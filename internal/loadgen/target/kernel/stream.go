@@ -222,11 +222,7 @@ func (sl *slot) finish(ctx context.Context, result int64) {
 	case result > 0:
 		plain(ctx, &sl.io, int(result))
 	case result < 0:
-		verb := "read"
-		if sl.io.Write {
-			verb = "write"
-		}
-		sl.io.Err = failure(verb, syscall.Errno(-result))
+		sl.io.Err = failure(syscall.Errno(-result))
 	case sl.io.Write:
 		plain(ctx, &sl.io, 0)
 	default:
