@@ -175,6 +175,14 @@ func TestWatchOfASuiteShowsTheBenchmarkUnderWayAndItsTable(t *testing.T) {
 	}
 }
 
+func TestWhatAUserStopsDoesNotCountAsFailedAlone(t *testing.T) {
+	t.Parallel()
+	stopped := suiteOf("protocols", func(s *v1alpha1.NFSBenchmarkSuite) {
+		s.Status.Phase, s.Status.Run.Failed = v1alpha1.SuiteCancelled, 1
+	})
+	newShell(t, stopped).run("watch", "suite/protocols").mustSay(t, "Cancelled 12/12, 1 failed or stopped")
+}
+
 func TestAWatchWaitsForWhatWasAskedForLast(t *testing.T) {
 	t.Parallel()
 	asked := suiteOf("s", func(x *v1alpha1.NFSBenchmarkSuite) {

@@ -129,7 +129,11 @@ func suiteSight(x *v1alpha1.NFSBenchmarkSuite) sight {
 	if r != nil && st.Matrix != nil {
 		s.phase += fmt.Sprintf(" %d/%d", r.Finished, st.Matrix.Benchmarks)
 		if r.Failed > 0 {
-			s.phase += fmt.Sprintf(", %d failed", r.Failed)
+			failed := "failed"
+			if st.Phase == v1alpha1.SuiteCancelled {
+				failed = "failed or stopped"
+			}
+			s.phase += fmt.Sprintf(", %d %s", r.Failed, failed)
 		}
 		s.percent, s.eta = r.Percent, r.ETASeconds
 	}
