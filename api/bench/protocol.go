@@ -21,8 +21,8 @@ type Protocol struct {
 	// +default="NFSv3"
 	Version NFSVersion `json:"version,omitempty"`
 	// client that speaks it: Kernel is the operating system's mount with
-	// O_DIRECT; DirectNFS is a user-space client that reads an oranfstab and
-	// opens each of its channels, as Oracle's own does.
+	// O_DIRECT; DirectNFS is a user-space client that opens one channel for
+	// each path, as Oracle's own does with an oranfstab.
 	// +optional
 	// +default="DirectNFS"
 	Client NFSClient `json:"client,omitempty"`
@@ -43,8 +43,9 @@ type Protocol struct {
 	// this field, Enabled.
 	// +optional
 	Oranfstab Toggle `json:"oranfstab,omitempty"`
-	// transferSize is the largest READ and WRITE asked for (rsize, wsize),
-	// such as 64Ki; without it, the largest that the server offers.
+	// transferSize is the largest READ and WRITE asked for (rsize, wsize), a
+	// multiple of 1Ki from 4Ki to 1Mi, such as 64Ki. Without it, the largest
+	// that the server offers; for the mount of a database container, 256Ki.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isLessThan(quantity('4Ki')) && !quantity(string(self)).isGreaterThan(quantity('1Mi')) && quantity(string(self)).isInteger() && quantity(string(self)).asInteger() % 1024 == 0",message="protocol.transferSize must be a multiple of 1Ki between 4Ki and 1Mi"
 	TransferSize *resource.Quantity `json:"transferSize,omitempty"`
@@ -53,8 +54,8 @@ type Protocol struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16
 	NConnect *int32 `json:"nconnect,omitempty"`
-	// sessions is how many sessions each job of the native engine may open where one has fewer slots than the
-	// job has I/Os outstanding. A mount of the kernel has one. Without this field, 1.
+	// sessions is how many sessions a job of the native engine may open if one session has fewer slots than
+	// the job has outstanding I/Os. A kernel mount always has one session. Without this field, 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=64

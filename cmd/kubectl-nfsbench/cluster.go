@@ -3,7 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -37,6 +39,9 @@ func newScheme() (*runtime.Scheme, error) {
 // connect makes the client that the flags ask for. Nothing is sent yet.
 func connect(a *app) (*cluster, error) {
 	namespace, explicit, err := a.flags.ToRawKubeConfigLoader().Namespace()
+	if errors.As(err, new(*os.PathError)) {
+		return nil, cli.BadInputf("the kubeconfig cannot be read: %w; correct --kubeconfig or KUBECONFIG", err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/matrix"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/policy"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -31,6 +32,7 @@ import (
 // The names of the checks that need no pod.
 const (
 	checkBenchmark = "benchmark"
+	checkOfSuite   = "suite"
 	checkPolicy    = "policy"
 	checkSecret    = "secret"
 	checkStorage   = "storage"
@@ -88,7 +90,7 @@ Each line is OK, WARN or FAIL, and says what to do. The exit code is 1 after a F
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd, o) },
 	}
 	fs := cmd.Flags()
-	fs.StringVarP(&o.file, "filename", "f", "", "file with one benchmark; - is standard input")
+	fs.StringVarP(&o.file, "filename", "f", "", "file with one benchmark, or one suite; - is standard input")
 	fs.StringVarP(&o.output, "output", "o", "", "json: print all checks at the end")
 	fs.StringVar(&o.image, "image", "", "image of nfsbench (default that of the operator's Deployment)")
 	fs.StringVar(&o.policy.Namespace, "operator-namespace", "nfsbench-system", "namespace of the operator")
@@ -96,6 +98,7 @@ Each line is OK, WARN or FAIL, and says what to do. The exit code is 1 after a F
 	fs.DurationVar(&o.timeout, "timeout", 15*time.Minute, "time for the pod, with the pulling of its images")
 	cli.CompleteValues(cmd, "output", "json")
 	o.load.registerStorage(cmd)
+	fs.Lookup("storage-class").Usage = "a StorageClass: whether it exists, and whether the policy allows it"
 	return cmd
 }
 
@@ -144,9 +147,8 @@ func (o *doctorOptions) benchmark(cmd *cobra.Command) (*unstructured.Unstructure
 	if err != nil {
 		return nil, err
 	}
-	if len(objects) != 1 || objects[0].GetKind() != benchmarkKind {
-		return nil, fmt.Errorf("%s has %d objects, and the first is a %s: give a file with one benchmark; of a suite, give "+
-			"its spec.template as one", o.file, len(objects), objects[0].GetKind())
+	if len(objects) != 1 {
+		return nil, fmt.Errorf("%s has %d objects: give a file with one", o.file, len(objects))
 	}
 	return objects[0], nil
 }
@@ -174,6 +176,9 @@ func (d *doctor) fail(check, format string, args ...any) {
 }
 
 func (d *doctor) examine(ctx context.Context, u *unstructured.Unstructured) error {
+	if u.GetKind() == suiteKind {
+		return d.examineSuite(ctx, u)
+	}
 	if ok, err := d.admitted(ctx, u); err != nil || !ok {
 		return err
 	}
@@ -217,6 +222,25 @@ func (d *doctor) examine(ctx context.Context, u *unstructured.Unstructured) erro
 	return d.examinePod(ctx, x)
 }
 
+// examineSuite checks the cells and the schedule of a suite, and not its storage.
+func (d *doctor) examineSuite(ctx context.Context, u *unstructured.Unstructured) error {
+	name := u.GetName()
+	u.SetGenerateName(name + "-") // a suite of that name may exist
+	u.SetName("")
+	err := d.create(ctx, u, runOptions{dryRun: "server"})
+	var m *matrix.Matrix
+	if err == nil {
+		m, err = checkSuite(u)
+	}
+	if err != nil {
+		d.fail(checkOfSuite, "%s", explain(err))
+		return nil
+	}
+	d.ok(checkOfSuite, "%q has %s and %s; to check its storage, give its spec.template as a benchmark", name,
+		human.Count(len(m.Cells), "cell"), human.Count(len(m.Sequence), "benchmark"))
+	return nil
+}
+
 // admitted asks the API server whether it accepts the benchmark: fields, rules and, if the operator has cluster
 // scope, the policy. It sets d.b to the benchmark with all defaults.
 func (d *doctor) admitted(ctx context.Context, u *unstructured.Unstructured) (bool, error) {
@@ -232,7 +256,7 @@ func (d *doctor) admitted(ctx context.Context, u *unstructured.Unstructured) (bo
 	case cli.IsCoded(err): // the namespaces of -n and of the file differ
 		return false, err
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsForbidden(err):
-		d.fail(checkBenchmark, "%s", explain(err))
+		d.fail(checkBenchmark, "%s", d.explainClass(ctx, classOf(u), err))
 		return false, nil
 	case err != nil:
 		return false, err

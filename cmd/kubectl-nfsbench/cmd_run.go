@@ -9,10 +9,15 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
+	"github.com/nfsbench/nfsbench/internal/crdcheck"
+	"github.com/nfsbench/nfsbench/internal/matrix"
+	"github.com/nfsbench/nfsbench/internal/workflow"
 )
 
 // runOptions holds the flags of run that do not describe the benchmark.
@@ -45,9 +50,8 @@ With --storage-class and without NAME it measures a volume of the class for thre
 prints the report, and removes the benchmark, the claim and the volume, also after
 Ctrl-C.
 
-With --watch the command waits for the end, and the exit code is 0 if the run succeeded
-and its verdict is neither Fail nor Regressed, 1 if it did not succeed, and 3 if
-the verdict is Fail or Regressed. --report writes the report to a file at the end.`,
+With --watch the command waits for the end. The exit code is then 0 if the run succeeded,
+1 if it did not, and 3 if its verdict is Fail, Regressed or Inconclusive. --report writes the report to a file at the end.`,
 		Example: `  # is the installation in order? An NFS server of the operator's own
   kubectl nfsbench run demo --embedded 1Gi --duration 30s --watch
 
@@ -188,7 +192,7 @@ func (a *app) run(cmd *cobra.Command, objects []*unstructured.Unstructured, o ru
 	}
 	for _, u := range objects {
 		if err := c.create(cmd.Context(), u, o); err != nil {
-			return err
+			return c.explainClass(cmd.Context(), classOf(u), err)
 		}
 	}
 	if err := show(); err != nil || !o.watch {
@@ -214,8 +218,37 @@ func (c *cluster) create(ctx context.Context, u *unstructured.Unstructured, o ru
 			c.namespace)
 	}
 	options := []client.CreateOption{client.FieldValidation("Strict")}
-	if o.dryRun == "server" {
-		options = append(options, client.DryRunAll)
+	if u.GetKind() == suiteKind || o.dryRun == "server" {
+		tried := u.DeepCopy()
+		err := c.Create(ctx, tried, append(options, client.DryRunAll)...)
+		if err == nil && u.GetKind() == suiteKind {
+			_, err = checkSuite(tried)
+		}
+		if err != nil || o.dryRun == "server" {
+			u.Object = tried.Object
+			return err
+		}
 	}
 	return c.Create(ctx, u, options...)
+}
+
+// checkSuite checks what the CRD cannot: cells, patches, schedule. The operator would say it in the status of the
+// suite, where nobody looks who has just created it. u has the defaults of the cluster.
+func checkSuite(u *unstructured.Unstructured) (*matrix.Matrix, error) {
+	s := &v1alpha1.NFSBenchmarkSuite{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, s); err != nil {
+		return nil, err
+	}
+	checker, err := crdcheck.New()
+	if err != nil {
+		return nil, err
+	}
+	m, err := matrix.Expand(s)
+	if err == nil {
+		err = errors.Join(matrix.Check(m, s, checker), workflow.CheckSize(s, m))
+	}
+	if err != nil {
+		return nil, cli.BadInputf("the operator would refuse the suite: %w", err)
+	}
+	return &m, nil
 }

@@ -13,6 +13,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -92,16 +93,23 @@ func (c *cluster) noClass(ctx context.Context, name string) (string, error) {
 	return fmt.Sprintf("there is no StorageClass %q; %s", name, others(name, names)), nil
 }
 
-// explainClass explains why a class is refused: it does not exist, or an administrator has to allow it.
+// classOf returns the StorageClass of a benchmark; empty for other storage.
+func classOf(u *unstructured.Unstructured) string {
+	name, _, _ := unstructured.NestedString(u.Object, "spec", "storage", "storageClass", "name")
+	return name
+}
+
+// explainClass explains why a benchmark of a class is refused: the class does not exist, or an administrator has to
+// allow it.
 func (c *cluster) explainClass(ctx context.Context, name string, err error) error {
-	if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
-		return err
+	if name == "" || !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
+		return explain(err)
 	}
 	if missing, listErr := c.noClass(ctx, name); listErr == nil && missing != "" { // not everybody may list them
 		return cli.BadInputf("%s", missing)
 	}
 	if !strings.Contains(err.Error(), "policy.storageClasses") {
-		return err
+		return explain(err)
 	}
 	return fmt.Errorf("%w\n\nAn administrator adds this to policy.storageClasses in the values of the chart, beside the "+
 		"classes that are there, and runs helm upgrade:\n  - name: %s\n    namespaces: [%s]", explain(err), name, c.namespace)

@@ -87,10 +87,11 @@ func TestARefusedClassSaysWhatToDo(t *testing.T) {
 		"the policy of this cluster does not let benchmarks have a volume: ask an administrator to add it to policy.storageClasses of the chart"))
 	s := newShell(t, gold.DeepCopy())
 	s.refuse = denied
-	s.run("run", "--storage-class", "gold").mustEnd(t, cli.ExitFailed).mustSay(t, "policy.storageClasses of the chart", "runs helm upgrade:\n  - name: gold\n    namespaces: [bench]")
+	s.run("run", "--storage-class", "gold").mustEnd(t, cli.ExitBadInput).mustSay(t, "policy.storageClasses of the chart", "runs helm upgrade:\n  - name: gold\n    namespaces: [bench]")
 	s = newShell(t, gold.DeepCopy())
 	s.refuse = denied
 	s.run("run", "--storage-class", "golt").mustEnd(t, cli.ExitBadInput).mustSay(t, `there is no StorageClass "golt"; did you mean "gold"?`)
+	s.run("run", "named", "--storage-class", "golt").mustEnd(t, cli.ExitBadInput).mustSay(t, `there is no StorageClass "golt"; did you mean "gold"?`)
 }
 
 func TestARunSaysFirstHowLongItTakes(t *testing.T) {

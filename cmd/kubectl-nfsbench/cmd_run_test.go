@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -180,4 +181,36 @@ func TestRunOfAnExportedBenchmarkIsANewOne(t *testing.T) {
 	}
 	s.in = "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "\n  ") + "\n"
 	s.run("run", "-f", "-", "--dry-run=client", "-o", "name").mustEnd(t, cli.ExitOK).mustSay(t, "nfsbenchmark.nfsbench.io/demo\n")
+}
+
+// TestASuiteThatTheOperatorWouldRefuseIsNotCreated: the CRD cannot look into cells and schedules.
+func TestASuiteThatTheOperatorWouldRefuseIsNotCreated(t *testing.T) {
+	t.Parallel()
+	const suite = `apiVersion: nfsbench.io/v1alpha1
+kind: NFSBenchmarkSuite
+metadata: {name: s}
+spec:
+  repetitions: 1
+  schedule: {cron: "0 2 * * 0", timeZone: %s}
+  template: {spec: {storage: {embedded: {size: 2Gi}}, workload: {raw: {pattern: Read, fileSize: 1Mi, jobs: 1, depth: 1}}}}
+  axes: [{name: a, values: [{name: x, patch: {workload: {raw: {%s: 2}}}}]}]
+`
+	s := newShell(t)
+	for text, says := range map[string]string{
+		fmt.Sprintf(suite, "Europe/Wien", "depth"): `spec.schedule.timeZone "Europe/Wien" is no time zone`,
+		fmt.Sprintf(suite, "Etc/UTC", "dept"):      "did you mean workload.raw.depth?",
+	} {
+		s.in = text
+		s.run("run", "-f", "-").mustEnd(t, cli.ExitBadInput).mustSay(t, "the operator would refuse the suite: ", says)
+		s.in = text
+		s.run("doctor", "-f", "-").mustEnd(t, cli.ExitFailed).mustSay(t, "FAIL  suite", says)
+		var all v1alpha1.NFSBenchmarkSuiteList
+		if err := s.client.List(t.Context(), &all); err != nil || len(all.Items) > 0 {
+			t.Errorf("suites: %v, %v", all.Items, err)
+		}
+	}
+	s.in = fmt.Sprintf(suite, "Etc/UTC", "depth")
+	s.run("doctor", "-f", "-").mustEnd(t, cli.ExitOK).mustSay(t, `OK    suite           "s" has 1 cell and 1 benchmark`)
+	s.in = fmt.Sprintf(suite, "Etc/UTC", "depth")
+	s.run("run", "-f", "-").mustEnd(t, cli.ExitOK)
 }

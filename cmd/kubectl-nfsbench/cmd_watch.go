@@ -30,8 +30,8 @@ output is no terminal, a line is written for each change.
 
 Ctrl-C stops the display, not the run.
 
-Exit codes: 0 the run succeeded, and its verdict is neither Fail nor Regressed;
-1 it did not succeed; 3 the verdict is Fail or Regressed; 130 left with Ctrl-C.`,
+Exit codes: 0 the run succeeded; 1 it did not; 3 it succeeded, and its verdict is Fail,
+Regressed or Inconclusive; 130 left with Ctrl-C.`,
 		Example: `  kubectl nfsbench watch demo
   kubectl nfsbench watch suite/protocols
   kubectl nfsbench watch demo --timeout 10m || echo "not good"`,
@@ -65,8 +65,12 @@ func (a *app) watch(cmd *cobra.Command, c *cluster, name string, timeout time.Du
 	last, err := a.follow(ctx, c, first, newProgress(cmd.ErrOrStderr(), a.now))
 	switch {
 	case cmd.Context().Err() != nil:
+		where := last.ref()
+		if c.explicit {
+			where += " -n " + c.namespace
+		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "Left. The run goes on: 'kubectl nfsbench watch %s' looks at it again, 'kubectl "+
-			"nfsbench stop %s' ends it.\n", last.ref(), last.ref())
+			"nfsbench stop %s' ends it.\n", where, where)
 		return cli.Coded(cli.ExitLeft, errors.New("left"))
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s is not done after %s, and goes on: 'kubectl nfsbench watch %s' looks at it again", last.ref(),
@@ -148,14 +152,10 @@ func (a *app) conclude(cmd *cobra.Command, c *cluster, f found) error {
 
 // benchmarkEnd returns the error that sets the exit code. The page has the reason of a failure.
 func benchmarkEnd(b *v1alpha1.NFSBenchmark) error {
-	switch {
-	case b.Status.Phase != v1alpha1.PhaseSucceeded:
+	if b.Status.Phase != v1alpha1.PhaseSucceeded {
 		return fmt.Errorf("%s ended as %s", b.Name, b.Status.Phase)
-	case b.Status.Verdict == bench.VerdictFail:
-		return cli.Coded(cli.ExitVerdict, fmt.Errorf("%s missed what was expected of it (verdict Fail)", b.Name))
-	default:
-		return nil
 	}
+	return cli.VerdictError(b.Name, b.Status.Verdict)
 }
 
 func suiteEnd(s *v1alpha1.NFSBenchmarkSuite) error {
@@ -167,10 +167,8 @@ func suiteEnd(s *v1alpha1.NFSBenchmarkSuite) error {
 	switch {
 	case phase == v1alpha1.SuiteFailed || phase == v1alpha1.SuiteCancelled:
 		return fmt.Errorf("suite/%s ended as %s: %s", s.Name, phase, st.Message)
-	case st.Verdict == v1alpha1.SuiteFail:
-		return cli.Coded(cli.ExitVerdict, errors.New("suite/"+s.Name+" missed what was expected of it (verdict Fail)"))
 	case st.Verdict == v1alpha1.SuiteRegressed:
 		return cli.Coded(cli.ExitVerdict, errors.New("suite/"+s.Name+" is worse than the accepted run (verdict Regressed)"))
 	}
-	return nil
+	return cli.VerdictError("suite/"+s.Name, bench.Verdict(st.Verdict))
 }

@@ -97,7 +97,7 @@ func TestTheEndOfAWatchIsInItsExitCode(t *testing.T) {
 		says   string
 	}{
 		"pass":         {"all is well", v1alpha1.PhaseSucceeded, bench.VerdictPass, cli.ExitOK, ""},
-		"inconclusive": {"nobody can tell, and nothing failed", v1alpha1.PhaseSucceeded, bench.VerdictInconclusive, cli.ExitOK, ""},
+		"inconclusive": {"a pipeline goes on with what is known to be good", v1alpha1.PhaseSucceeded, bench.VerdictInconclusive, cli.ExitVerdict, "is not known (verdict Inconclusive)"},
 		"fail":         {"it ran, and was not good", v1alpha1.PhaseSucceeded, bench.VerdictFail, cli.ExitVerdict, "verdict Fail"},
 		"failed":       {"it did not run", v1alpha1.PhaseFailed, bench.VerdictNotEvaluated, cli.ExitFailed, "demo ended as Failed"},
 		"cancelled":    {"nor did it to its end", v1alpha1.PhaseCancelled, bench.VerdictFail, cli.ExitFailed, "demo ended as Cancelled"},

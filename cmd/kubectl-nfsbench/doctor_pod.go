@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -47,7 +48,7 @@ func (d *doctor) examinePod(ctx context.Context, x manifest.Examination) error {
 		ended, trouble, err := d.lookAtPod(waiting, job)
 		switch {
 		case ctx.Err() != nil:
-			return ctx.Err()
+			return cli.Coded(cli.ExitLeft, errors.New("left"))
 		case waiting.Err() != nil:
 			d.fail(checkPod, "the pod did not end within %s: %s; raise --timeout if it only needs more time",
 				d.o.timeout, last)
@@ -123,7 +124,9 @@ func (d *doctor) lookAtPod(ctx context.Context, job *batchv1.Job) (ended bool, w
 	_ = d.List(ctx, events, in, client.Limit(maxEvents))
 	t := diagnose.Pods(pods.Items, events.Items, d.now(), diagnose.DefaultGrace())
 	if len(pods.Items) == 0 {
-		t = diagnose.NoPods(job, events.Items, d.now(), diagnose.DefaultGrace())
+		if t = diagnose.NoPods(job, events.Items, d.now(), diagnose.DefaultGrace()); t == nil {
+			return false, "the Job has no pod yet: do the controllers of the cluster run?", nil
+		}
 	}
 	switch {
 	case t == nil:

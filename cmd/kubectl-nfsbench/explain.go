@@ -36,6 +36,8 @@ func explain(err error) error {
 			"--kubeconfig")
 	case apierrors.IsForbidden(err) && errors.As(err, &status):
 		return forbidden(status.Status())
+	case errors.As(err, &status) && isNamespace(status.Status()):
+		return cli.BadInputf("there is no namespace %q: create it, or choose another one with -n", status.Status().Details.Name)
 	case apierrors.IsAlreadyExists(err) && errors.As(err, &status):
 		return alreadyExists(status.Status())
 	case apierrors.IsInvalid(err) && errors.As(err, &status):
@@ -120,10 +122,17 @@ func isUnreachable(err error) bool {
 // forbiddenVerb finds the verb and the resource that the authorizer refused: status details have no verb.
 var forbiddenVerb = regexp.MustCompile(`cannot (\w+) resource "([^"]+)"(?: in API group "([^"]*)")?(?: in the namespace "([^"]*)")?`)
 
+// byPolicy finds what the API server writes before the message of a rule of our policy.
+var byPolicy = regexp.MustCompile(`^.* ValidatingAdmissionPolicy '[^']*nfsbench[^']*' with binding '[^']*' denied request: `)
+
+func isNamespace(s metav1.Status) bool {
+	return s.Reason == metav1.StatusReasonNotFound && s.Details != nil && s.Details.Kind == "namespaces"
+}
+
 func forbidden(s metav1.Status) error {
 	m := forbiddenVerb.FindStringSubmatch(s.Message)
-	if m == nil {
-		return errors.New(s.Message)
+	if m == nil { // an admission rule: nothing was done
+		return cli.BadInput(errors.New(byPolicy.ReplaceAllString(s.Message, "the policy of the cluster refuses it: ")))
 	}
 	resource, where := m[2], "in the whole cluster"
 	if m[3] != "" {
@@ -148,6 +157,18 @@ func alreadyExists(s metav1.Status) error {
 // celValue matches the value, or its type, that the API server writes before the message of a CEL rule.
 var celValue = regexp.MustCompile(`^Invalid value: "[^"]*": `)
 
+// wrongType finds the type that the API server wants.
+var wrongType = regexp.MustCompile(`must be of type (integer|boolean|object|array|string): `)
+
+// howToWrite says how to write a value of a type.
+var howToWrite = map[string]string{ //nolint:gochecknoglobals // a constant in all but name
+	"integer": "write a whole number, without a unit",
+	"boolean": "write true or false",
+	"object":  "write its fields, one to a line below it; 'kubectl explain nfsbenchmark.spec' lists them",
+	"array":   "write a list, such as [a, b]",
+	"string":  "write the value in quotes",
+}
+
 // invalid lists the invalid fields, one per line.
 func invalid(s metav1.Status) error {
 	if s.Details == nil || len(s.Details.Causes) == 0 {
@@ -159,7 +180,11 @@ func invalid(s metav1.Status) error {
 		if strings.Contains(c.Message, "some validation rules were not checked") {
 			continue // a consequence of the others
 		}
-		fmt.Fprintf(&b, "\n  %s: %s", c.Field, celValue.ReplaceAllString(c.Message, ""))
+		what := celValue.ReplaceAllString(c.Message, "")
+		if m := wrongType.FindStringSubmatch(c.Message); m != nil {
+			what = howToWrite[m[1]]
+		}
+		fmt.Fprintf(&b, "\n  %s: %s", c.Field, what)
 	}
 	return cli.BadInput(errors.New(b.String()))
 }

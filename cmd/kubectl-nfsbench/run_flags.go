@@ -32,7 +32,8 @@ func (f *loadFlags) register(cmd *cobra.Command) {
 	f.load.Register(cmd)
 }
 
-// registerStorage adds the flags of the storage and of who reads it. Without register, all others have their defaults.
+// registerStorage adds the flags of storage, NFS client and paths. A command that does not call register leaves the
+// flags of the load at their defaults.
 func (f *loadFlags) registerStorage(cmd *cobra.Command) {
 	f.load.Register(&cobra.Command{})
 	fs := cmd.Flags()

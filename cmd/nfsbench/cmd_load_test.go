@@ -278,6 +278,10 @@ func TestTheExitCodeOfALoadIsItsVerdict(t *testing.T) {
 	storage, _ := serveLoopback(t)
 	args := append([]string{"load", "--output=json"}, append(storage, smallLoad()...)...)
 	runLoad(t, cli.ExitOK, append(args, "--expect=minIOPS=1")...)
+	// The speed of the loopback interface is not known.
+	if _, errOut := runLoad(t, cli.ExitVerdict, append(args, "--expect=minWirePercent=1")...); !strings.Contains(errOut, "is not known (verdict Inconclusive)") {
+		t.Errorf("it says %s", errOut)
+	}
 	_, errOut := runLoad(t, cli.ExitVerdict, append(args, "--expect", "minIOPS=1000000000,maxMeanLatencyMicroseconds=60000000")...)
 	if !strings.Contains(errOut, "verdict Fail") {
 		t.Errorf("it says %s", errOut)
@@ -289,10 +293,14 @@ func TestLoadOfAFileThatIsNoBenchmark(t *testing.T) {
 	for text, want := range map[string]string{
 		"kind: NFSBenchmarkSuite\nspec: {}\n": `kind "NFSBenchmarkSuite"`,
 		"kind: NFSBenchmark\n":                "no spec",
-		"kind: NFSBenchmark\nspec: {storage: {claim: {name: a}}, workload: {raw: {pattern: Read}}}\n":                        "storage.export",
-		"kind: NFSBenchmark\nspec: {storage: {export: {servers: [a], path: /x}}, workload: {raw: {patern: Read}}}\n":         `unknown field "patern"`,
-		"kind: NFSBenchmark\nspec: {storage: {export: {servers: [a], path: /x}}, workload: {raw: {blockSize: 1MB}}}\n":       "read the spec",
-		"kind: NFSBenchmark\nspec: {storage: {export: {servers: [a], path: /x}}, workload: {calibrate: {}}, database: {}}\n": "spec.database",
+		"kind: NFSBenchmark\nspec: {storage: {claim: {name: a}}, workload: {raw: {pattern: Read}}}\n":                                             "storage.export",
+		"kind: NFSBenchmark\nspec: {storage: {export: {servers: [a], path: /x}}, workload: {raw: {patern: Read}}}\n":                              "spec.workload.raw.patern: unknown field; did you mean spec.workload.raw.pattern?",
+		"kind: NFSBenchmark\nspec: {storage: {export: {servers: [a], path: /x}}, workload: {raw: {pattern: Read, blockSize: 1MB}}}\n":             "such as 8Ki",
+		"kind: NFSBenchmark\nspec: {storage: {export: {servers: [a], path: /x}}, workload: {raw: {pattern: Read, blocksize: 1Mi}}}\n":             "did you mean spec.workload.raw.blockSize?",
+		"kind: NFSBenchmark\nspec: {storage: {export: {servers: [a], path: /x}}, protocol: {client: dNFS}, workload: {raw: {pattern: Read}}}\n":   `supported values: "Kernel", "DirectNFS"`,
+		"kind: NFSBenchmark\nspec: {storage: {export: {servers: [a], path: /x}}, protocol: {client: Kernel}, workload: {raw: {pattern: Read}}}\n": "give its directory with --mount",
+		"kind: NFSBenchmark\nspec: {storage: {export: {servers: [a], path: /x}}}\n":                                                               "spec.workload: Required value",
+		"kind: NFSBenchmark\nspec: {storage: {export: {servers: [a], path: /x}}, workload: {calibrate: {}}, database: {}}\n":                      "spec.database",
 	} {
 		file := filepath.Join(t.TempDir(), "b.yaml")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -326,6 +334,7 @@ func TestLoadRefusesBadInputByTheFlag(t *testing.T) {
 		"link":                  {with("--link", "fast"), []string{`"fast" for "--link"`, "1Gbit"}},
 		"directory":             {with("--dir", "a/b"), []string{`"a/b"`, "one directory"}},
 		"uid":                   {with("--uid", "-7"), []string{`"-7" for "--uid"`}},
+		"folder of the output":  {with("--output", "/no/such/r.json"), []string{"--output /no/such/r.json: no file can be made in that folder: no such file"}},
 		"output":                {with("--output", "xml"), []string{`--output is "xml"`}},
 		"progress":              {with("--progress", "dots"), []string{`--progress is "dots"`}},
 		"missing plan":          {[]string{"load", "--plan", "/no/such"}, []string{"--plan", "/no/such"}},
@@ -337,6 +346,7 @@ func TestLoadRefusesBadInputByTheFlag(t *testing.T) {
 		"portmapper of v4":      {with("--nfs-version", "4.1", "--portmap-port", "1111"), []string{"--portmap-port does nothing with NFSv4.1", "--nfs-port"}},
 		"MOUNT of v4":           {with("--nfs-version", "nfsv4", "--mount-port", "1111"), []string{"--mount-port does nothing with NFSv4.0"}},
 		"label of a server":     {with("--server-label", "x"), []string{"--server-label"}},
+		"sizes of a mount":      {[]string{"load", "--mount", "/", "--transfer-size", "64Ki"}, []string{"--transfer-size does nothing with --mount", "leave it out"}},
 		"clean without plan":    {[]string{"clean"}, []string{"--plan is missing"}},
 		"clean without time":    {[]string{"clean", "--plan", plan, "--timeout", "0s"}, []string{"--timeout is 0s"}},
 		"client out of range":   {with("--client-index", "4"), []string{"client index is 4"}},

@@ -17,6 +17,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
+	"github.com/nfsbench/nfsbench/internal/crdcheck"
 	"github.com/nfsbench/nfsbench/internal/loadgen"
 	"github.com/nfsbench/nfsbench/internal/oranfstab"
 	"github.com/nfsbench/nfsbench/internal/plan"
@@ -101,29 +102,44 @@ func (f *loadFlags) plan() (runfile.Plan, error) {
 
 // spec returns the spec of the file, or an empty one, with the fields that the flags set.
 func (f *loadFlags) spec() (map[string]any, error) {
-	spec := map[string]any{}
-	if f.file != "" {
-		const limit = 1 << 20
-		var object struct {
-			v1alpha1.NFSBenchmark `json:",inline"`
-
-			Spec map[string]any `json:"spec"`
-		}
-		text, err := cli.ReadInput(f.cmd.Context(), f.cmd.InOrStdin(), f.file, "manifest", limit)
-		if err == nil {
-			err = yamlbound.UnmarshalStrict(text, limit, &object)
-		}
-		if err == nil && (object.Kind != "NFSBenchmark" || object.Spec == nil) {
-			err = fmt.Errorf("it has no spec, or kind %q; give a file with one NFSBenchmark", object.Kind)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("--filename %s: %w", f.file, err)
-		}
-		if spec = object.Spec; !f.cmd.Flags().Changed("name") {
-			f.name = cmp.Or(object.Name, f.name)
-		}
+	if f.file == "" {
+		spec := map[string]any{}
+		return spec, f.Fill(spec)
+	}
+	spec, err := f.readFile()
+	if err != nil {
+		return nil, fmt.Errorf("--filename %s: %w", f.file, err)
 	}
 	return spec, f.Fill(spec)
+}
+
+// readFile reads the benchmark of the file, checks it as the API server does, and returns its spec.
+func (f *loadFlags) readFile() (map[string]any, error) {
+	const limit = 1 << 20
+	var object map[string]any
+	text, err := cli.ReadInput(f.cmd.Context(), f.cmd.InOrStdin(), f.file, "manifest", limit)
+	if err == nil {
+		err = yamlbound.UnmarshalStrict(text, limit, &object)
+	}
+	if err != nil {
+		return nil, err
+	}
+	spec, _ := object["spec"].(map[string]any)
+	if object["kind"] != "NFSBenchmark" || spec == nil {
+		return nil, fmt.Errorf("it has no spec, or kind %q; give a file with one NFSBenchmark", object["kind"])
+	}
+	checker, err := crdcheck.New()
+	if err == nil {
+		text, err = json.Marshal(spec)
+	}
+	if err == nil {
+		_, err = checker.Complete(text)
+	}
+	if metadata, _ := object["metadata"].(map[string]any); !f.cmd.Flags().Changed("name") {
+		name, _ := metadata["name"].(string)
+		f.name = cmp.Or(name, f.name)
+	}
+	return spec, err
 }
 
 // checkStorage checks that the flags, or the spec, name the storage in exactly one way.
@@ -142,7 +158,10 @@ func (f *loadFlags) checkStorage(spec v1alpha1.NFSBenchmarkSpec) error {
 		return errors.New("spec.database needs a cluster; remove it for the same I/O without a database")
 	case len(ways) > 1:
 		return fmt.Errorf("%s exclude each other; give one of them", strings.Join(ways, " and "))
-	case len(ways) == 0 && (spec.Storage.Export == nil || spec.Protocol.Client == bench.ClientKernel):
+	case len(ways) == 0 && spec.Storage.Export != nil && spec.Protocol.Client == bench.ClientKernel:
+		return errors.New("protocol.client is Kernel, which measures a mount: mount the export and give its directory with " +
+			"--mount, or write DirectNFS")
+	case len(ways) == 0 && spec.Storage.Export == nil:
 		return errors.New("nothing says where the storage is; give --server and --export, --oranfstab, --mount, or " +
 			"--plan; a file names it with storage.export and the client DirectNFS")
 	case len(f.servers) > oranfstab.MaxPaths:
@@ -177,15 +196,22 @@ func (f *loadFlags) planOf(b *v1alpha1.NFSBenchmark) (runfile.Plan, error) {
 		p.Schedule.TimeoutSeconds = 0 // the user at the terminal ends the run
 	}
 	if f.mount != "" {
-		e.MountPath, err = filepath.Abs(f.mount)
-		return p, err
+		if e.MountPath, err = filepath.Abs(f.mount); err != nil {
+			return p, err
+		}
+		return p, f.unused("--mount: the operating system has mounted the export; leave it out", "transfer-size",
+			"sessions", "uid", "gid", "nfs-port", "mount-port", "portmap-port")
 	}
 	if f.oranfstab != "" {
 		if err := f.useOranfstab(e); err != nil {
 			return p, fmt.Errorf("--oranfstab: %w", err)
 		}
 	}
-	return p, f.checkPorts(e.NFSVersion)
+	if e.NFSVersion != bench.NFSv3 {
+		err = f.unused(string(e.NFSVersion)+", which has neither portmapper nor MOUNT; leave it out, and give the port of "+
+			"the server with --nfs-port", "mount-port", "portmap-port")
+	}
+	return p, err
 }
 
 // locate sets the storage of b from the flags, and returns its target.
@@ -236,12 +262,11 @@ func (f *loadFlags) useOranfstab(e *runfile.Engine) error {
 	return nil
 }
 
-// checkPorts rejects the MOUNT and portmapper ports for NFS versions that use neither.
-func (f *loadFlags) checkPorts(version bench.NFSVersion) error {
-	for _, flag := range []string{"mount-port", "portmap-port"} {
-		if version != bench.NFSv3 && f.cmd.Flags().Changed(flag) {
-			return fmt.Errorf("--%s does nothing with %s, which has neither portmapper nor MOUNT; leave it out, and give "+
-				"the port of the server with --nfs-port", flag, version)
+// unused rejects flags that have no effect with something else that is given.
+func (f *loadFlags) unused(with string, flags ...string) error {
+	for _, flag := range flags {
+		if f.cmd.Flags().Changed(flag) {
+			return fmt.Errorf("--%s does nothing with %s", flag, with)
 		}
 	}
 	return nil

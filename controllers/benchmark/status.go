@@ -333,7 +333,7 @@ func transitions(before, after *v1alpha1.NFSBenchmark, queued []event) []event {
 		v1alpha1.ConditionProtocolVerified, v1alpha1.ConditionCleanedUp, v1alpha1.ConditionReconciling,
 		v1alpha1.ConditionDatabaseReady,
 	} {
-		if c := pass.Turned(was.Conditions, is.Conditions, kind); c != nil {
+		if c := pass.Changed(was.Conditions, is.Conditions, kind); c != nil {
 			out = append(out, conditionEvent(*c)...)
 		}
 	}

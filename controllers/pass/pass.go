@@ -132,8 +132,9 @@ func PhaseChanged(phase, message string, warning bool) Event {
 	return Event{Reason: phase, Action: "Reconcile", Note: message, Warning: warning}
 }
 
-// Turned returns the condition if its status or reason has changed; nil otherwise.
-func Turned(before, after []metav1.Condition, kind string) *metav1.Condition {
+// Changed returns the new condition if its status or reason differs from before, or if it is new; nil if not, or if it
+// is gone.
+func Changed(before, after []metav1.Condition, kind string) *metav1.Condition {
 	was, is := meta.FindStatusCondition(before, kind), meta.FindStatusCondition(after, kind)
 	if is != nil && was != nil && was.Status == is.Status && was.Reason == is.Reason {
 		return nil

@@ -67,10 +67,10 @@ func TestConditionsOfWhichNothingIsKnownStay(t *testing.T) {
 		{"Other", func(_ int, err error) State { return Unknown("Retrying", err.Error()) }},
 	}
 	for _, c := range []struct {
-		say    State
-		want   metav1.ConditionStatus
-		why    string
-		turned bool
+		say     State
+		want    metav1.ConditionStatus
+		why     string
+		changed bool
 	}{
 		{State{}, metav1.ConditionUnknown, "Pending", true},
 		{StateOf(&Fact{OK: true, Reason: "Seen"}), metav1.ConditionTrue, "Seen", true},
@@ -84,15 +84,15 @@ func TestConditionsOfWhichNothingIsKnownStay(t *testing.T) {
 		if got.Status != c.want || got.Reason != c.why || got.ObservedGeneration != 7 || len(all) != 2 {
 			t.Errorf("%+v becomes %+v", c.say, all)
 		}
-		if at := got.LastTransitionTime.Time; at.Equal(now) != c.turned {
+		if at := got.LastTransitionTime.Time; at.Equal(now) != c.changed {
 			t.Errorf("%+v is dated %s at %s", c.say, at, now)
 		}
-		if turned := Turned(before, all, "Looked"); (turned != nil) != c.turned || turned != nil && turned.Status != c.want {
-			t.Errorf("%+v turned %+v", c.say, turned)
+		if changed := Changed(before, all, "Looked"); (changed != nil) != c.changed || changed != nil && changed.Status != c.want {
+			t.Errorf("%+v changed to %+v", c.say, changed)
 		}
 	}
-	if Turned(all, all, "Looked") != nil {
-		t.Error("a condition that stays False has not turned")
+	if Changed(all, all, "Looked") != nil {
+		t.Error("a condition that stays False has not changed")
 	}
 	say = State{Absent: true}
 	SetConditions(table, 0, errors.New("x"), &all, 7, now)

@@ -42,7 +42,7 @@ const MaxSpecBytes = 64 << 10
 // the largest spec, because a Job and its pods repeat the spec.
 const MaxCachedBytes = 2 * MaxSpecBytes
 
-// annotationSpecBytes exists only in the cache, which drops annotations of that name from users.
+// annotationSpecBytes is an annotation of cached objects only. If a user sets it, the cache drops it.
 const annotationSpecBytes = "nfsbench.io/spec-bytes"
 
 // SpecBytes estimates the memory of a spec: its size as JSON, and 32 bytes for each member.

@@ -236,7 +236,7 @@ func transitions(before, after *v1alpha1.NFSBenchmarkSuite, queued []event) []ev
 		out = append(out, *e)
 	}
 	for _, kind := range []string{v1alpha1.ConditionMatrixValid, v1alpha1.ConditionWorkflowsAvailable} {
-		if c := pass.Turned(was.Conditions, is.Conditions, kind); c != nil && c.Status == metav1.ConditionFalse {
+		if c := pass.Changed(was.Conditions, is.Conditions, kind); c != nil && c.Status == metav1.ConditionFalse {
 			out = append(out, event{Reason: c.Reason, Action: kind, Note: c.Message, Warning: true})
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/human"
 )
 
@@ -23,7 +24,7 @@ const (
 	ExitOK       = 0
 	ExitFailed   = 1   // the command ran and failed, or what it checked is not good
 	ExitBadInput = 2   // nothing was done: bad flags, names or files
-	ExitVerdict  = 3   // the run came to its end, and is Fail or Regressed
+	ExitVerdict  = 3   // the run came to its end, and is Fail, Regressed or Inconclusive
 	ExitLeft     = 130 // left with Ctrl-C, as shells count it
 )
 
@@ -52,6 +53,20 @@ func BadInput(err error) error {
 // BadInputf returns a formatted error that ends the program with ExitBadInput.
 func BadInputf(format string, args ...any) error {
 	return codedError{ExitBadInput, fmt.Errorf(format, args...)}
+}
+
+// VerdictError returns the error of a run that came to its end and is not known to be good; nil for a good one, and if
+// nothing was expected.
+func VerdictError(what string, v bench.Verdict) error {
+	switch v {
+	case bench.VerdictFail:
+		return Coded(ExitVerdict, fmt.Errorf("%s missed what was expected of it (verdict %s)", what, v))
+	case bench.VerdictInconclusive:
+		return Coded(ExitVerdict, fmt.Errorf("whether %s is good enough is not known (verdict %s): the report says why",
+			what, v))
+	default:
+		return nil
+	}
 }
 
 // IsCoded reports whether err has an exit code of its own.

@@ -395,7 +395,7 @@ func (b *Size) Set(s string) error {
 	q, err := resource.ParseQuantity(s)
 	if err != nil || !strings.ContainsAny(s[:1], "0123456789") || q.Value() == math.MaxInt64 ||
 		q.Cmp(*resource.NewQuantity(q.Value(), resource.BinarySI)) != 0 {
-		return errors.New("it is no size: use a whole number of bytes, such as 512Mi or 10Gi")
+		return errors.New("it is no size: write whole bytes, such as 8Ki, 1Mi or 8Gi (powers of 1024), or 8k, 1M or 8G (of 1000)")
 	}
 	*b = Size(q.Value())
 	return nil

@@ -69,8 +69,29 @@ func (d *Destination) Parse() error {
 		return BadInputf("--%s is %q; use text, json or html, or a file that ends in .html, .txt or .json", d.flag, d.output)
 	default:
 		d.File, d.Format = d.output, ending
+		return d.checkFolder()
 	}
 	return nil
+}
+
+// checkFolder makes a file and removes it: a long load must not end with a report that cannot be written.
+func (d *Destination) checkFolder() error {
+	f, err := d.create()
+	if err != nil {
+		return BadInput(err)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+func (d *Destination) create() (*os.File, error) {
+	f, err := os.CreateTemp(filepath.Dir(d.File), "."+filepath.Base(d.File)+"-*")
+	if why := (*os.PathError)(nil); errors.As(err, &why) {
+		err = why.Err // without the name of the temporary file
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--%s %s: no file can be made in that folder: %w", d.flag, d.File, err)
+	}
+	return f, nil
 }
 
 // Write replaces the file only after fill has succeeded, so that an error leaves no partial file and keeps the old one.
@@ -78,9 +99,9 @@ func (d *Destination) Write(cmd *cobra.Command, fill func(io.Writer) error) erro
 	if d.File == "" {
 		return fill(cmd.OutOrStdout())
 	}
-	f, err := os.CreateTemp(filepath.Dir(d.File), "."+filepath.Base(d.File)+"-*")
+	f, err := d.create()
 	if err != nil {
-		return BadInputf("--%s %s: %w", d.flag, d.File, err)
+		return err
 	}
 	defer func() { _ = os.Remove(f.Name()) }() // has no effect after the rename
 	var w io.Writer = f

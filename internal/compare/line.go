@@ -238,8 +238,8 @@ func decide(lines []Line, s runfile.SuiteSignificance, floors noise) {
 	}
 }
 
-// detectable sets the smallest shift that the number of pairs could have shown, given their spread. With the
-// correction, it is the shift that the line with the smallest p must reach.
+// detectable sets the smallest shift that the number of pairs could have shown, given their spread. With a
+// correction, that is the shift that would be needed if the line had the smallest p.
 func detectable(lines []Line, s runfile.SuiteSignificance) {
 	rate := alpha(s) / float64(tests(len(lines), s))
 	factors := map[int]float64{} // factors of the spread, by the number of pairs; most lines have the same number

@@ -5,6 +5,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -91,13 +92,16 @@ func NoPods(job *batchv1.Job, events []corev1.Event, now time.Time, grace Grace)
 		return nil
 	}
 	return trouble(runfile.FailureTimeout, true, "job %s has no pods after %s: %s", job.Name, grace.Start,
-		lastSaid(events, job.UID))
+		cmp.Or(lastSaid(events, job.UID), noEvent))
 }
 
 // lookAgain tells the user how to keep pods, which are gone when the message is read.
 const lookAgain = ": to look at the pod, run the benchmark again with spec.cleanup.onFailure Retain"
 
-// lastSaid returns the last warning about an object, from a list with the latest event first. The message quotes it,
+// noEvent takes the place of a warning.
+const noEvent = "no event says why"
+
+// lastSaid returns the last warning about an object, empty if there is none, from a list with the latest event first. The message quotes it,
 // because the event is gone when the message is read.
 func lastSaid(events []corev1.Event, about types.UID) string {
 	for _, e := range events {
@@ -105,7 +109,7 @@ func lastSaid(events []corev1.Event, about types.UID) string {
 			return oneLine(e.Reason + ": " + e.Message)
 		}
 	}
-	return "no event says why" + lookAgain
+	return ""
 }
 
 // podSecurity matches the API server's refusal of a pod by a Pod Security Standard.
@@ -179,7 +183,7 @@ func onePod(p *corev1.Pod, events []corev1.Event, now time.Time, grace Grace) *T
 		return nil
 	}
 	return trouble(runfile.FailureTimeout, true, "pod %s has not started within %s: %s", p.Name, limit,
-		lastSaid(events, p.UID))
+		cmp.Or(lastSaid(events, p.UID), noEvent+lookAgain))
 }
 
 // Disruption returns what took a pod from a run under way; nil if nothing did. Kubernetes marks such pods before it

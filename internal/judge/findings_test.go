@@ -117,6 +117,10 @@ func wireCases() map[string]findingCase {
 			r.Plan.Workload.Raw.Depth, r.Plan.Workload.Raw.Jobs = 1, 1
 			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.Storage[0].Nodes[0].CPUPermille = new(int32(990)) })
 		}, BelowWireSpeed, bench.SeverityWarning, bench.ValidityValid, `Most likely first: the CPU of storage node n1 was 99\.0 % busy; .*outstanding`},
+		"BelowWireSpeedSpecCutsBlocks": {nil, func(r *runfile.Result) {
+			slower(r, 50)
+			r.Clients[0].Load.Mount.ReadSizeBytes, r.Plan.Engine.TransferSizeBytes = 65536, 65536
+		}, BelowWireSpeed, bench.SeverityWarning, bench.ValidityValid, `protocol\.transferSize cuts blocks of 1Mi into transfers of 64Ki`},
 		"LineSaturated":       {nil, func(r *runfile.Result) { slower(r, 108) }, LineSaturated, bench.SeverityInfo, bench.ValidityValid, `97\.\d %\): the line is full`},
 		"AboveWireLimit":      {nil, func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = *bench.Bits(1e9) }, AboveWireLimit, bench.SeverityError, bench.ValiditySuspect, `more than the declared links can carry`},
 		"AboveWireLimitFound": {nil, func(r *runfile.Result) { discover(r, 1e9) }, AboveWireLimit, bench.SeverityError, bench.ValiditySuspect, `more than the discovered links`},

@@ -142,7 +142,11 @@ func (c *facts) suspects() string {
 	if s.Read == nil {
 		xfer = c.Transfer[measure.Writes]
 	}
-	suspect(xfer < min(block, measure.DefaultXfer), "the server cuts blocks of %s into transfers of %s", human.Size(block),
+	who := "the server"
+	if asked := c.Plan.Engine.TransferSizeBytes; asked > 0 && asked <= xfer {
+		who = "protocol.transferSize"
+	}
+	suspect(xfer < min(block, measure.DefaultXfer), "%s cuts blocks of %s into transfers of %s", who, human.Size(block),
 		human.Size(xfer))
 	for _, t := range c.segmentTroubles() {
 		suspect(true, "%s: look for %s", t.what, t.look)

@@ -23,8 +23,8 @@ type engine struct {
 	paths func(*pathTable, []part) []PathShare
 	// database summarizes the views of a database; nil without one.
 	database func(*Facts) *DatabaseSummary
-	// statements says that sessions run statements. A search for capacity then counts statements. The number of I/Os that
-	// are outstanding is not known, because a session does more than wait for reads.
+	// statements is true if sessions run SQL. A search for capacity then counts statements, and the number of outstanding
+	// I/Os is unknown, because a session waits for reads only part of its time.
 	statements bool
 }
 

@@ -200,7 +200,8 @@ func latencyLayer(sources []runfile.Source, name string) string {
 	for _, s := range sources {
 		switch {
 		case s.Name != name:
-		case s.Kind == runfile.SourceONTAP, s.Kind == runfile.SourcePrometheus && len(s.Queries) == 0: // Harvest
+		case s.Kind == runfile.SourceONTAP,
+			s.Kind == runfile.SourcePrometheus && len(s.Queries) == 0: // without queries of the user: Harvest's series
 			return LayerVolume
 		case s.Kind != runfile.SourcePrometheus:
 			return LayerProtocol

@@ -101,7 +101,7 @@ func costParts(s measure.Summary) []string {
 	add("", c.DatabaseLimitPermille, " of what the database can use")
 	add("machine ", c.BusiestNodePermille, " busy")
 	add("collector ", s.CollectorCPUPermille, " of a core")
-	if most := bench.OrZero(c.CeilingPerSecond); most > 0 && s.Total.OperationsPerSecond > 0 {
+	if most := bench.OrZero(c.CeilingPerSecond); most > s.Total.OperationsPerSecond && s.Total.OperationsPerSecond > 0 {
 		parts = append(parts, fmt.Sprintf("at least %d operations/s without a storage (%.1f times as many)", most,
 			float64(most)/float64(s.Total.OperationsPerSecond)))
 	}

@@ -98,7 +98,8 @@ type Files struct {
 	BlockSizeBytes    int64  // of single-block I/O, as db_block_size
 	LargeReadBytes    int64  // of multiblock I/O
 	LoadBytes         int64  // of the I/O of the load that can fill a wire; 0 = unknown
-	Copy, Writes      bool   // whether the load copies the files, and writes
+	Copy              bool   // the load copies the files
+	Writes            bool   // the load writes
 	Field             string // of the workload that has the rest; empty in a database
 	Directory         string
 	OverwriteExisting bool

@@ -385,9 +385,9 @@ const (
 const (
 	// DatabaseFile holds a DatabaseState, replaced atomically.
 	DatabaseFile = "database.json"
-	// DatabaseWishFile holds the generation, a decimal number, that the loader wants the database to reach. One
-	// more than the current generation requests a restart.
-	DatabaseWishFile = "database-generation"
+	// DatabaseGenerationFile holds the number of the start, decimal, that the loader asks for. One more than the
+	// number of the present start asks for a restart.
+	DatabaseGenerationFile = "database-generation"
 )
 
 // The states of a database container.
@@ -395,7 +395,7 @@ const (
 	DatabasePreparing  = "Preparing"  // switching Direct NFS, checking
 	DatabaseStarting   = "Starting"   // the image creates or opens the database
 	DatabaseReady      = "Ready"      // its health script reports success
-	DatabaseRestarting = "Restarting" // requested by DatabaseWishFile
+	DatabaseRestarting = "Restarting" // requested by DatabaseGenerationFile
 	DatabaseStopped    = "Stopped"
 	DatabaseFailed     = "Failed" // see Failure
 )

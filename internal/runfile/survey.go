@@ -147,7 +147,7 @@ const (
 	SurveyFailed      = "ArrayFailed" // anything else
 )
 
-// IsMoving reports whether a survey only reports the progress of a move.
+// IsMoving reports whether the survey has only the progress of a move, and no answer yet.
 func (s Survey) IsMoving() bool {
 	return s.Problem == nil && s.Move != nil && s.Move.Percent < 100
 }

@@ -191,8 +191,8 @@ func (r *reporter) tell(ctx context.Context, percent int32) {
 	}
 }
 
-// fit removes parts of a survey that is too large, and notes what it removed. It removes the export rules first and as
-// a whole: some of them alone would mean something else.
+// fit removes parts of a survey that is too large, and notes what it removed. It removes the export rules first, and
+// all of them: a part of a policy can grant what the whole denies.
 func fit(s *runfile.Survey) {
 	if p := s.Problem; p != nil && len(p.Message) > maxMessage {
 		p.Message = strings.ToValidUTF8(p.Message[:maxMessage], "") + "…"

@@ -29,8 +29,17 @@ type bound struct {
 // exponents that take minutes to parse, and signs.
 const quantity = `matches(r'^([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$')`
 
-const quantityMessage = `write a number with K, M, G or T (powers of 1000) or Ki, Mi, Gi or Ti (of 1024), such as 8Gi, 8G or 500m, ` +
-	`without B, bit or a blank`
+// howToWrite says how to write the quantity of a field.
+func howToWrite(path string) string {
+	switch {
+	case strings.Contains(path, "resources"):
+		return "write a number as Kubernetes does, such as 500m, 2 or 4Gi, without B or a blank"
+	case strings.HasSuffix(path, "bitsPerSecond"):
+		return "write the bits a second, such as 10G or 2500M, without bit, b or a blank"
+	default:
+		return "write a size, such as 8Ki, 1Mi or 8Gi (powers of 1024), or 8k, 1M or 8G (of 1000), without B or a blank"
+	}
+}
 
 const (
 	longestKey   = 317 // of a label: a prefix of 253, a slash, and a name of 63
@@ -109,7 +118,7 @@ func (v *bounder) visit(node map[string]any, path string) {
 	case node["x-kubernetes-int-or-string"] == true: // a quantity
 		v.bind(node, path, "maxLength", 32)
 		delete(node, "pattern")
-		v.require(node, "string(self)."+quantity, quantityMessage)
+		v.require(node, "string(self)."+quantity, howToWrite(path))
 	case node["x-kubernetes-preserve-unknown-fields"] == true: // a patch: the cache bounds the whole spec
 	case node["type"] == "string" && node["enum"] == nil:
 		v.bind(node, path, "maxLength", 0)
@@ -150,7 +159,11 @@ func afterQuantities(rule string) string {
 		}
 		rest = operand[end:]
 		for _, field := range fieldPath.FindAllString(present.ReplaceAllString(operand[:end-1], ""), -1) {
-			guard := "(" + isPresent(field) + "!string(" + field + ")." + quantity + ") || "
+			none := "!string(" + field + ")." + quantity
+			if field != "self" { // its own rule tells of a part of a byte
+				none = "(" + none + " || !quantity(string(" + field + ")).isInteger())"
+			}
+			guard := "(" + isPresent(field) + none + ") || "
 			if !slices.Contains(guards, guard) {
 				guards = append(guards, guard)
 			}

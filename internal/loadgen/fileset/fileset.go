@@ -12,9 +12,9 @@
 // # Content
 //
 // Files are filled once, outside the measured window, and used again as long as seed and size in the marker
-// stay the same. After that they are only overwritten in place. Their content can be computed (package
-// content) from the generation of the last write of each block, which a Tracker counts: every write differs
-// from the present data, every read can be checked, and a read after the load must find the last write.
+// stay the same. The load only overwrites them in place. Their content can be computed (package content) from
+// the generation of the last write of each block, which a Tracker counts: every write changes the block, every
+// read can be checked, and a read after the load must find the last write.
 package fileset
 
 import (

@@ -36,8 +36,8 @@ func (c container) Restart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	wish := strconv.Itoa(int(s.Generation)+1) + "\n"
-	if err := shareddir.Replace(string(c), runfile.DatabaseWishFile, []byte(wish), shareddir.ForAll); err != nil {
+	next := strconv.Itoa(int(s.Generation)+1) + "\n"
+	if err := shareddir.Replace(string(c), runfile.DatabaseGenerationFile, []byte(next), shareddir.ForAll); err != nil {
 		return fmt.Errorf("ask the database to restart: %w", err)
 	}
 	return nil

@@ -299,7 +299,7 @@ func (s *Schemas) Load(ctx context.Context, password string, done func(bytes int
 			return err
 		}
 	}
-	made := s.tablespaceMade // constant from here on
+	made := s.tablespaceMade // the goroutines read it, and nobody changes it any more
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(int(max(1, s.spec.SLOB.LoadParallelDegree)))
 	for i := range s.schemas {

@@ -109,7 +109,7 @@ func (c Conf) Holds(added Conf) error {
 	return errors.Join(errs...)
 }
 
-// Given reports whether the file sets a parameter, to a read or an unread value.
+// Given reports whether the file sets a parameter, even to a value that this package does not read.
 func (c Conf) Given(name string) bool { return c.values[name] != "" || c.notRead(name) > 0 }
 
 // size reads a number of blocks, or a size with the suffix K, M, G or T.

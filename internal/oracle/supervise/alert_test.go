@@ -67,7 +67,7 @@ touch`, 1))
 	r.await("the line", func(s runfile.DatabaseState) bool {
 		return s.State == runfile.DatabaseReady && s.Library.AlertLine == odmExample
 	})
-	i.wish("2")
+	i.asksFor("2")
 	if s := r.ready(2); s.Library.AlertLine != "" || len(s.Library.Warnings)+len(s.Library.Mounts) != 0 {
 		t.Errorf("library %+v", s.Library)
 	}

@@ -167,7 +167,7 @@ func TestARestartLooksAgainForFilesOfOthers(t *testing.T) {
 			r := i.start()
 			r.ready(1)
 			c.meanwhile(i)
-			i.wish("2\n")
+			i.asksFor("2\n")
 			r.failed(runfile.FailureForeignFiles)
 			i.started(1)
 		})

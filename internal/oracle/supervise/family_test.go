@@ -134,7 +134,7 @@ touch`, 1))
 	}
 	r.ready(1)
 	begun(1)
-	i.wish("2")
+	i.asksFor("2")
 	r.ready(2)
 	pids := begun(2)
 	if alive(pids[0]) || !alive(pids[1]) {

@@ -63,7 +63,7 @@ func FuzzJournal(f *testing.F) {
 	f.Add([]byte(`{"generation":99999999999,"failure":{}}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		dir := t.TempDir()
-		for _, name := range []string{runfile.DatabaseFile, runfile.DatabaseWishFile} {
+		for _, name := range []string{runfile.DatabaseFile, runfile.DatabaseGenerationFile} {
 			if err := os.WriteFile(filepath.Join(dir, name), in, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -73,8 +73,8 @@ func FuzzJournal(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if j.wish() < 0 {
-				t.Error(j.wish())
+			if j.asked() < 0 {
+				t.Error(j.asked())
 			}
 		})
 	})

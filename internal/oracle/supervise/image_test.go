@@ -227,10 +227,10 @@ func (r *running) failed(code string, words ...string) {
 	r.says(s.Failure.Message, words...)
 }
 
-// wish asks for a start of this generation, as the loader does.
-func (i *image) wish(text string) {
+// asksFor asks for a start of this generation, as the loader does.
+func (i *image) asksFor(text string) {
 	i.t.Helper()
-	i.write(filepath.Join(i.run, runfile.DatabaseWishFile), 0o644, text)
+	i.write(filepath.Join(i.run, runfile.DatabaseGenerationFile), 0o644, text)
 }
 
 // started checks how often the image was started.

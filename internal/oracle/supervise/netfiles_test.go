@@ -136,7 +136,7 @@ touch`, 1))
 		t.Errorf("state %q", s.Host.Mended)
 	}
 	i.write(listener, 0o640, fmt.Sprintf(listenerText, "second"))
-	i.wish("2")
+	i.asksFor("2")
 	if s := r.ready(2); len(s.Host.Mended) != 2 {
 		t.Errorf("state %q", s.Host.Mended)
 	}

@@ -69,7 +69,7 @@ func TestParametersThatTheDatabaseDoesNotStartWithArePutBack(t *testing.T) {
 				if tc.text == "good" {
 					i.write(i.base+"/broken", 0o640, "")
 				}
-				i.wish("2\n")
+				i.asksFor("2\n")
 				if tc.code == "" {
 					r.ready(2)
 				} else {
@@ -137,7 +137,7 @@ func TestParametersAreKeptBeforeTheDatabaseStops(t *testing.T) {
 	r := i.start()
 	r.ready(1)
 	i.write(file, 0o640, "better")
-	i.wish("2\n")
+	i.asksFor("2\n")
 	r.ready(2)
 	if !exists(i.base + "/kept") {
 		t.Error("while the database stops, there is no copy")
@@ -189,7 +189,7 @@ func (i *image) restartsWith(file, text string) *running {
 	r := i.start()
 	r.ready(1)
 	i.write(file, 0o640, text)
-	i.wish("2\n")
+	i.asksFor("2\n")
 	i.until("the start", func() bool { return exists(i.base + "/bad") })
 	return r
 }

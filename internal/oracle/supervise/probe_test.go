@@ -230,7 +230,7 @@ test $(wc -l < "$ORACLE_BASE/checks") -gt 2
 		t.Fatalf("the probe was not refused: %+v", s.Host.Servers)
 	}
 	hours.Store(1)
-	i.wish("2")
+	i.asksFor("2")
 	s := r.await("the second start", func(s runfile.DatabaseState) bool { return s.Generation == 2 || s.Failure != nil })
 	if s.Failure != nil {
 		t.Errorf("ended with %+v", s.Failure)

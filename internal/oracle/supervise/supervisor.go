@@ -166,7 +166,7 @@ func (s *supervisor) once(ctx context.Context, state string) (again bool, err er
 	if ctx.Err() != nil {
 		return false, nil
 	}
-	s.log.Info("The loader asks for a restart", "generation", s.journal.wish())
+	s.log.Info("The loader asks for a restart", "generation", s.journal.asked())
 	s.saveParameters() // before the database stops, which may take long
 	return true, s.journal.change(func(d *runfile.DatabaseState) { d.State = runfile.DatabaseRestarting })
 }
@@ -265,11 +265,11 @@ func (s *supervisor) serve(ctx context.Context, c *child) error {
 	s.keepClaim()
 	monitor := &instance{seen: s.hasProcessMonitor()}
 	s.suspicion = "" // the server did not refuse this start, so a slow restart is no hang
-	now, wish := s.o.Now(), s.journal.wish()
+	now, asked := s.o.Now(), s.journal.asked()
 	s.log.Info("The database is ready", "after", now.Sub(c.began).Round(time.Millisecond))
 	err := s.journal.change(func(d *runfile.DatabaseState) {
 		d.State, d.Failure = runfile.DatabaseReady, nil
-		d.Generation = max(d.Generation+1, wish) // fulfils all requests so far
+		d.Generation = max(d.Generation+1, asked) // answers all requests so far
 		if d.ReadyAt.IsZero() {
 			d.ReadyAt = now
 		}
@@ -424,16 +424,16 @@ func (j *journal) change(alter func(*runfile.DatabaseState)) error {
 
 // asks reports whether the loader requests another start than the last one that became ready.
 func (j *journal) asks() bool {
-	wish := j.wish()
+	asked := j.asked()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return wish > j.state.Generation
+	return asked > j.state.Generation
 }
 
-// wish returns the generation that the loader requests; 0 = none, or an invalid
+// asked returns the generation that the loader requests; 0 = none, or an invalid
 // one.
-func (j *journal) wish() int32 {
-	raw, _ := shareddir.Read(j.dir, runfile.DatabaseWishFile, shareddir.SmallFile)
+func (j *journal) asked() int32 {
+	raw, _ := shareddir.Read(j.dir, runfile.DatabaseGenerationFile, shareddir.SmallFile)
 	n, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 32)
 	if err != nil {
 		return 0

@@ -47,7 +47,7 @@ func TestTheDatabaseRestartsWhenTheLoaderAsks(t *testing.T) {
 	first := r.ready(1)
 	hold := i.base + "/hold" // the second start, so that its state can be seen
 	i.write(hold, 0o644, "")
-	i.wish("2\n")
+	i.asksFor("2\n")
 	r.await("restarting", func(s runfile.DatabaseState) bool { return s.State == runfile.DatabaseRestarting })
 	i.remove(hold)
 	second := r.ready(2)
@@ -71,7 +71,7 @@ func TestWhatIsFulfilledOrIsNoNumberAsksForNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, asks := range map[string]bool{"3\n": true, "2": false, "1": false, "soon": false, "-3": false, "": false} {
-		i.wish(text)
+		i.asksFor(text)
 		if got := j.asks(); got != asks {
 			t.Errorf("%q asks for a restart: %t", text, got)
 		}
@@ -82,7 +82,7 @@ func TestGenerationsGoOnAfterTheContainerWasRestarted(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
 	i.write(filepath.Join(i.run, runfile.DatabaseFile), 0o644, `{"state":"Failed","generation":4,"failure":{"code":"x","message":"y"}}`)
-	i.wish("4")
+	i.asksFor("4")
 	r := i.start()
 	if s := r.ready(5); s.Failure != nil {
 		t.Errorf("a database that is ready has the failure %+v", s.Failure)
@@ -92,11 +92,11 @@ func TestGenerationsGoOnAfterTheContainerWasRestarted(t *testing.T) {
 func TestAWishFromBeforeTheStartIsFulfilledByIt(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
-	i.wish("7")
+	i.asksFor("7")
 	r := i.start()
 	r.ready(7)
-	// Had the first wish been left, the next start would fulfil it, and this one would be the third.
-	i.wish("8")
+	// Had the first request been left, the next start would answer it, and this one would be the third.
+	i.asksFor("8")
 	r.ready(8)
 	i.started(2)
 }

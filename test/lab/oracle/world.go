@@ -217,7 +217,7 @@ func (w *World) AlertLog() string {
 }
 
 // Restart ends the instance and starts it again on the same data: what the
-// container of a database does on wish.
+// container of a database does on request.
 func (w *World) Restart(ctx context.Context) error {
 	if err := w.Instance().Shutdown(ctx); err != nil {
 		return err

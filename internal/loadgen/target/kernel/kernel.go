@@ -75,6 +75,10 @@ func Open(ctx context.Context, opt Options) (target.Target, error) {
 
 func open(opt Options) (target.Target, error) {
 	path, err := filepath.EvalSymlinks(opt.MountPath)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, target.Fail(runfile.FailureNotNFS, fmt.Sprintf("there is no directory %s: mount the export there, or "+
+			"correct the path", opt.MountPath), nil)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open mount %q: %w", opt.MountPath, failure(err))
 	}

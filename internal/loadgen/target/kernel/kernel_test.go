@@ -108,7 +108,7 @@ func ownMount(t *testing.T, dir string) procfs.Mount {
 }
 
 func TestWhatIsMissingOrInTheWayIsNamed(t *testing.T) {
-	if _, err := Open(t.Context(), Options{MountPath: "/does/not/exist"}); !target.IsNotExist(err) || !strings.Contains(err.Error(), "/does/not/exist") {
+	if _, err := Open(t.Context(), Options{MountPath: "/does/not/exist"}); err == nil || !strings.Contains(err.Error(), "there is no directory /does/not/exist: mount the export there") {
 		t.Errorf("a missing mount gave %v", err)
 	}
 	dir := targettest.DirectIODir(t)

@@ -218,7 +218,7 @@ func TestAParameterWithWhichTheInstanceDoesNotStartLeavesADatabaseThatDoes(t *te
 	if err := os.WriteFile(file, append(before, "*.sga_target=33554432\n*.shared_pool_size=1073741824\n"...), 0o640); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(s.o.RunDir, runfile.DatabaseWishFile), []byte("2\n"), 0o640); err != nil {
+	if err := os.WriteFile(filepath.Join(s.o.RunDir, runfile.DatabaseGenerationFile), []byte("2\n"), 0o640); err != nil {
 		t.Fatal(err)
 	}
 	err = <-s.done
