@@ -168,8 +168,8 @@ func (c *cluster) notFound(ctx context.Context, ref reference) error {
 	}
 	names := c.names(ctx, ref.kind)
 	if len(names) == 0 {
-		return cli.BadInputf("there is no %s %q in namespace %q, and no other one: -n chooses another namespace, 'kubectl "+
-			"get nfsb,nfsbs -A' lists all", what, ref.name, c.namespace)
+		return cli.BadInputf("there is no %s %q in namespace %q, and there is no other benchmark or suite: "+
+			"-n chooses another namespace, 'kubectl get nfsb,nfsbs -A' lists all", what, ref.name, c.namespace)
 	}
 	return cli.BadInputf("there is no %s %q in namespace %q; %s", what, ref.name, c.namespace, others(ref.name, names))
 }

@@ -51,7 +51,8 @@ prints the report, and removes the benchmark, the claim and the volume, also aft
 Ctrl-C.
 
 With --watch the command waits for the end. The exit code is then 0 if the run succeeded,
-1 if it did not, and 3 if its verdict is Fail, Regressed or Inconclusive. --report writes the report to a file at the end.`,
+1 if it did not, and 3 if its verdict is Fail, Regressed or Inconclusive. --report writes
+the report to a file at the end.`,
 		Example: `  # is the installation in order? An NFS server of the operator's own
   kubectl nfsbench run demo --embedded 1Gi --duration 30s --watch
 

@@ -37,7 +37,8 @@ func explain(err error) error {
 	case apierrors.IsForbidden(err) && errors.As(err, &status):
 		return forbidden(status.Status())
 	case errors.As(err, &status) && isNamespace(status.Status()):
-		return cli.BadInputf("there is no namespace %q: create it, or choose another one with -n", status.Status().Details.Name)
+		return cli.BadInputf("there is no namespace %q: create it, or choose another one with -n",
+			status.Status().Details.Name)
 	case apierrors.IsAlreadyExists(err) && errors.As(err, &status):
 		return alreadyExists(status.Status())
 	case apierrors.IsInvalid(err) && errors.As(err, &status):

@@ -58,7 +58,7 @@ func TestWhatIsNotThereIsAnsweredWithWhatIs(t *testing.T) {
 	o.mustSay(t, `did you mean "demo-1"?`)
 	s.run("report", "other").mustEnd(t, cli.ExitBadInput).mustSay(t, "there is a, b, c, d, demo-1\n")
 	s.run("rerun", "dem").mustEnd(t, cli.ExitBadInput).mustSay(t, `there is no suite "dem" in namespace "bench"; there is suite/demo`)
-	newShell(t).run("watch", "x").mustEnd(t, cli.ExitBadInput).mustSay(t, "and no other one: -n chooses another namespace")
+	newShell(t).run("watch", "x").mustEnd(t, cli.ExitBadInput).mustSay(t, "and there is no other benchmark or suite: -n chooses another namespace")
 }
 
 func TestABareNameIsABenchmarkAndASuiteWhereThereIsNone(t *testing.T) {

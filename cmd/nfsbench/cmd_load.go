@@ -201,7 +201,11 @@ func (c *loadCommand) examine(cmd *cobra.Command, plan runfile.Plan, index int32
 		}
 		return nil // who reads the file decides
 	}
-	return cli.FailedChecks(all, "load")
+	if err := cli.FailedChecks(all, "load"); err != nil {
+		return err
+	}
+	fmt.Fprintln(cmd.ErrOrStderr(), "No check failed. Nothing of the load was written.")
+	return nil
 }
 
 // options are those of a run and of an examination.

@@ -37,7 +37,7 @@ warnings are legal or not documented, and have cost people time.
 Exit codes: 0 no errors, 1 errors, 2 a file cannot be read.`,
 		Example: `  nfsbench oranfstab lint /etc/oranfstab
   kubectl get configmap db -o jsonpath='{.data.oranfstab}' | nfsbench oranfstab lint -`,
-		Args: cobra.MinimumNArgs(1),
+		Args: cli.AtLeastOne("FILE"),
 		RunE: lintFiles,
 	})
 	return cmd

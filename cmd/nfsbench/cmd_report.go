@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -33,7 +34,7 @@ the NFSBenchmark names, one key for each client:
     | base64 -d | nfsbench report -`,
 		Example: `  nfsbench report result.json.gz
   nfsbench report client-0.json.gz client-1.json.gz -o report.html`,
-		Args: cobra.MinimumNArgs(1),
+		Args: cli.AtLeastOne("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := to.Parse(); err != nil {
 				return err
@@ -65,9 +66,9 @@ func readRecorded(cmd *cobra.Command, names []string) (cli.Recorded, error) {
 			return cli.Recorded{}, fmt.Errorf("%s: the file is empty; was it still being written?", name)
 		}
 		if !isSuiteRun(data) {
-			res, err := runfile.ReadResult(bytes.NewReader(data))
+			res, err := readOne(name, data)
 			if err != nil {
-				return cli.Recorded{}, fmt.Errorf("%s: %w", name, err)
+				return cli.Recorded{}, err
 			}
 			parts = append(parts, res)
 			continue
@@ -83,6 +84,18 @@ func readRecorded(cmd *cobra.Command, names []string) (cli.Recorded, error) {
 	}
 	res, err := runfile.Join(parts...)
 	return cli.Recorded{Arg: names[0], Result: res}, err
+}
+
+func readOne(name string, data []byte) (runfile.Result, error) {
+	res, err := runfile.ReadResult(bytes.NewReader(data))
+	switch {
+	case errors.As(err, new(*json.SyntaxError)):
+		return res, fmt.Errorf("%s is no result as 'nfsbench load -o result.json' writes it: %w", name, err)
+	case err != nil:
+		return res, fmt.Errorf("%s: %w", name, err)
+	default:
+		return res, nil
+	}
 }
 
 // isSuiteRun reports whether data has the version of a suite's record. It returns false for unreadable data, which

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -166,6 +167,8 @@ func (f *loadFlags) checkStorage(spec v1alpha1.NFSBenchmarkSpec) error {
 			"--plan; a file names it with storage.export and the client DirectNFS")
 	case len(f.servers) > oranfstab.MaxPaths:
 		return fmt.Errorf("--server has %d addresses; give 1 to %d", len(f.servers), oranfstab.MaxPaths)
+	case len(slices.Compact(slices.Sorted(slices.Values(f.servers)))) < len(f.servers):
+		return fmt.Errorf("--server %s names an address twice; give each once", strings.Join(f.servers, ","))
 	case len(f.servers) > 0 && f.export == "":
 		return errors.New("--export is missing; name the export of --server, such as /export")
 	case f.serverLabel != "" && f.oranfstab == "":

@@ -435,10 +435,11 @@ func (r *Reconciler) reconcileDeleted(ctx context.Context, s *scope) (ctrl.Resul
 		if err == nil {
 			err = errors.New(s.waiting.Message)
 		}
-		what := fmt.Sprintf("not everything of the run could be removed within %s: %s", deletePatience+plan.ShutdownTime(s.b), err)
+		what := fmt.Sprintf("not everything of the run could be removed within %s: %s",
+			deletePatience+plan.ShutdownTime(s.b), err)
 		if hasVolume(s) {
-			what = fmt.Sprintf("abandoned after %s, as spec.cleanup.leftovers says: %s; %s", leftoverPatience+plan.ShutdownTime(s.b),
-				r.abandonTrident(ctx, s), err)
+			what = fmt.Sprintf("abandoned after %s, as spec.cleanup.leftovers says: %s; %s",
+				leftoverPatience+plan.ShutdownTime(s.b), r.abandonTrident(ctx, s), err)
 		}
 		s.events = append(s.events, leftBehind(what))
 		if err := r.queue.Release(ctx, s.b); err != nil {

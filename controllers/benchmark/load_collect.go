@@ -149,8 +149,8 @@ func reasonOf(f *runfile.Failure) string {
 	return f.Code
 }
 
-// reasonPattern matches those condition reasons that the API server accepts and that have no punctuation, as all reasons
-// of the operator.
+// reasonPattern matches those condition reasons that the API server accepts and that have no punctuation, as all
+// reasons of the operator.
 var reasonPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`) //nolint:gochecknoglobals // a constant in all but name
 
 // explainCrash explains why a loader ended without a final event. A loader that was stopped before it began leaves no

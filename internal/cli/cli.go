@@ -171,6 +171,16 @@ func RequireSubcommand(cmd *cobra.Command, args []string) error {
 	return BadInputf("there is no command %q; '%s --help' lists the commands", args[0], cmd.CommandPath())
 }
 
+// AtLeastOne returns the Args of a command that takes one or more of what.
+func AtLeastOne(what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return fmt.Errorf("no %s is given", what)
+		}
+		return nil
+	}
+}
+
 // Version returns the release, which the linker sets, or else the version that the toolchain recorded.
 func Version(release string) string {
 	if release != "" {

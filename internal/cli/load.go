@@ -261,6 +261,12 @@ func (l *Load) Explain(spec map[string]any, err error) error {
 		field, _, _ := strings.Cut(p.Path, "[")
 		parts := strings.Split(field, ".")
 		lines[i] = p.Path + " " + p.Fix
+		switch field { // of the plan, which the spec names otherwise
+		case "engine.nfsVersion":
+			lines[i] = "--nfs-version " + p.Fix
+		case "engine.export":
+			lines[i] = "--export " + p.Fix
+		}
 		for _, f := range l.fields {
 			path := f.path(kind)
 			named := func(part string) bool { return path != nil && plain(part) == plain(path[len(path)-1]) }
@@ -395,7 +401,8 @@ func (b *Size) Set(s string) error {
 	q, err := resource.ParseQuantity(s)
 	if err != nil || !strings.ContainsAny(s[:1], "0123456789") || q.Value() == math.MaxInt64 ||
 		q.Cmp(*resource.NewQuantity(q.Value(), resource.BinarySI)) != 0 {
-		return errors.New("it is no size: write whole bytes, such as 8Ki, 1Mi or 8Gi (powers of 1024), or 8k, 1M or 8G (of 1000)")
+		return errors.New("it is no size: write whole bytes, such as 8Ki, 1Mi or 8Gi (powers of 1024), or 8k, 1M or 8G (of " +
+			"1000)")
 	}
 	*b = Size(q.Value())
 	return nil

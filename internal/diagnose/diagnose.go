@@ -101,8 +101,8 @@ const lookAgain = ": to look at the pod, run the benchmark again with spec.clean
 // noEvent takes the place of a warning.
 const noEvent = "no event says why"
 
-// lastSaid returns the last warning about an object, empty if there is none, from a list with the latest event first. The message quotes it,
-// because the event is gone when the message is read.
+// lastSaid returns the last warning about an object, empty if there is none, from a list with the latest event first.
+// The message quotes it, because the event is gone when the message is read.
 func lastSaid(events []corev1.Event, about types.UID) string {
 	for _, e := range events {
 		if e.InvolvedObject.UID == about {

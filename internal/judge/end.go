@@ -65,7 +65,8 @@ func checkFilesystem(c *facts, found *findings) {
 		m := cl.Mount
 		if m != nil && m.FilesystemType != "" && m.FilesystemType != "nfs" && m.FilesystemType != "nfs4" {
 			found.warn(NotNFS, "Client %d: %s is %s and not NFS. The number describes that file system. Mount the export "+
-				"there, and leave out storage.claim.nonNFS (--allow-non-nfs), which allows others.", cl.Index, c.Plan.Engine.MountPath, m.FilesystemType)
+				"there, and leave out storage.claim.nonNFS (--allow-non-nfs), which allows others.",
+				cl.Index, c.Plan.Engine.MountPath, m.FilesystemType)
 		}
 	}
 }

@@ -45,7 +45,8 @@ func timeout(b *v1alpha1.NFSBenchmark, p runfile.Plan) int32 {
 // FillTime returns the time to write the data of a load on slow storage.
 func FillTime(p runfile.Plan) time.Duration { return time.Duration(fillSeconds(p)) * time.Second }
 
-// ShutdownTime returns the additional time that the pods of a run may take to stop: a database is shut down, not killed.
+// ShutdownTime returns the additional time that the pods of a run may take to stop: a database is shut down, not
+// killed.
 func ShutdownTime(b *v1alpha1.NFSBenchmark) time.Duration {
 	if d := Container(b); d != nil {
 		return time.Duration(d.ShutdownTimeoutSeconds) * time.Second

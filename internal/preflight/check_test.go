@@ -15,8 +15,8 @@ import (
 )
 
 // good is a run over two LIFs of an SVM that has everything it needs.
-func good(mods ...gen.Mod) Input {
-	b := gen.Benchmark("demo", mods...)
+func good() Input {
+	b := gen.Benchmark("demo")
 	b.Spec.Storage.Array = &v1alpha1.ArrayAccess{ONTAP: &v1alpha1.ONTAPAccess{ManagementLIF: "10.0.0.5", SVM: "svm1"}}
 	return Input{Benchmark: b, Target: plan.Target{
 		Export: "/vol/oradata",
