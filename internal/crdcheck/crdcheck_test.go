@@ -65,9 +65,9 @@ func TestASpecIsRefusedAsTheAPIServerDoes(t *testing.T) {
 		"SubnetsOfIPv6":    {strings.Replace(direct, "10.0.2.61", "'fd00::1', 'fd00:0:0:1::1'", 1), ""},
 		"Quantities":       {strings.Replace(good, "pattern: Read", "pattern: Read, blockSize: 1536", 1), "workload.raw.blockSize must be a power of two"},
 		"QuantitiesBoth":   {strings.Replace(good, "pattern: Read", "pattern: Read, fileSize: 512Ki", 1), "workload.raw.fileSize is smaller than blockSize"},
-		"NoQuantity":       {strings.Replace(good, "}}}", "}}, pods: {resources: {limits: {cpu: '1e1.5'}}}}", 1), "write a number with K, M, G or T"},
+		"NoQuantity":       {strings.Replace(good, "}}}", "}}, pods: {resources: {limits: {cpu: '1e1.5'}}}}", 1), "write a number as Kubernetes does"},
 		// The rules do not parse it: that takes minutes with a longer exponent.
-		"LongExponent":  {strings.Replace(good, "pattern: Read", "pattern: Read, fileSize: '1e-1000'", 1), "write a number with K, M, G or T"},
+		"LongExponent":  {strings.Replace(good, "pattern: Read", "pattern: Read, fileSize: '1e-1000'", 1), "write a size, such as 8Ki"},
 		"RandomDefault": {strings.Replace(good, "pattern: Read", "pattern: RandomRead, fileSize: 512Ki", 1), ""},
 		"RedoLogs": {
 			`{storage: {trident: {size: 4Gi, storageClassName: gold}}, protocol: {}, workload: {calibrate: {}}, database: {container: {image: x, passwordSecretRef: {name: p}, redoLogSize: 1Gi}}}`,

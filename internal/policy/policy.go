@@ -127,8 +127,8 @@ func (p Policy) CheckTime(took, fill time.Duration) error {
 		why = fmt.Sprintf(", %s of it to write the data on slow storage. Make the files smaller", fill)
 	}
 	return &Denied{Rule: "run", Message: fmt.Sprintf("spec.run: the run may take %s%s. The policy of this cluster "+
-		"allows at most %s: shorten the run, or set run.timeoutSeconds, or ask an administrator to raise policy.limits.maxHold of "+
-		"the chart", took, why, most)}
+		"allows at most %s: shorten the run, or set run.timeoutSeconds, or ask an administrator to raise "+
+		"policy.limits.maxHold of the chart", took, why, most)}
 }
 
 // Read reads and validates a policy, as YAML or JSON. Members that are absent keep their
