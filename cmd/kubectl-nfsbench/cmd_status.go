@@ -56,7 +56,7 @@ func writeStatus(w io.Writer, f found, kept bool) error {
 func benchmarkStatus(b *v1alpha1.NFSBenchmark, kept bool) doc.Document {
 	st := b.Status
 	s := benchmarkSight(b)
-	if !s.over {
+	if !s.over && st.Message != "" {
 		s.detail = "" // the message, which stands below
 	}
 	head := []string{b.Name, s.words()}

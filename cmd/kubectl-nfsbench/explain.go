@@ -170,6 +170,37 @@ var howToWrite = map[string]string{ //nolint:gochecknoglobals // a constant in a
 	"string":  "write the value in quotes",
 }
 
+// quoted finds the values in an error of the API server about an enum: first the wrong one, then the right ones.
+var quoted = regexp.MustCompile(`"([^"]*)"`)
+
+// nearValue returns a hint at the value that was meant; empty if none is like it.
+func nearValue(message string) string {
+	var values []string
+	for _, m := range quoted.FindAllStringSubmatch(message, -1) {
+		values = append(values, m[1])
+	}
+	if len(values) < 2 {
+		return ""
+	}
+	near, right := human.Nearest(values[0], values[1:]), values[1:]
+	if short := slices.DeleteFunc(slices.Clone(right), func(v string) bool { return !isShort(values[0], v) }); len(short) == 1 {
+		near = short[0]
+	}
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", near)
+}
+
+// isShort reports whether word has the letters of short in their order, as v3 for NFSv3 and dNFS for DirectNFS.
+func isShort(short, word string) bool {
+	rest := strings.ToLower(short)
+	for _, letter := range strings.ToLower(word) {
+		rest = strings.TrimPrefix(rest, string(letter))
+	}
+	return rest == "" && short != ""
+}
+
 // invalid lists the invalid fields, one per line.
 func invalid(s metav1.Status) error {
 	if s.Details == nil || len(s.Details.Causes) == 0 {
@@ -184,6 +215,9 @@ func invalid(s metav1.Status) error {
 		what := celValue.ReplaceAllString(c.Message, "")
 		if m := wrongType.FindStringSubmatch(c.Message); m != nil {
 			what = howToWrite[m[1]]
+		}
+		if c.Type == metav1.CauseTypeFieldValueNotSupported {
+			what += nearValue(c.Message)
 		}
 		fmt.Fprintf(&b, "\n  %s: %s", c.Field, what)
 	}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
@@ -24,6 +25,34 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
+
+func TestTheValueThatWasMeantIsNamed(t *testing.T) {
+	t.Parallel()
+	refuses := func(wrong string, right ...string) *apierrors.StatusError {
+		return apierrors.NewInvalid(v1alpha1.GroupVersion.WithKind("NFSBenchmark").GroupKind(), "x", field.ErrorList{
+			field.NotSupported(field.NewPath("spec", "x"), wrong, right),
+		})
+	}
+	for wrong, says := range map[string]string{
+		"v3": `did you mean "NFSv3"?`, "randread": "", "NFSV3": `did you mean "NFSv3"?`, "nfs": "",
+	} {
+		err := explain(refuses(wrong, "NFSv3", "NFSv4.0", "NFSv4.1"))
+		if got := err.Error(); !strings.Contains(got, `"NFSv3", "NFSv4.0"`) || strings.Contains(got, "did you mean") != (says != "") || !strings.Contains(got, says) {
+			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+	for wrong, meant := range map[string]string{"dNFS": "DirectNFS", "kernel": "Kernel", "randread": "RandomRead"} {
+		if err := explain(refuses(wrong, "Kernel", "DirectNFS", "RandomRead")); !strings.Contains(err.Error(), fmt.Sprintf("did you mean %q?", meant)) {
+			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+	wrongType := apierrors.NewInvalid(v1alpha1.GroupVersion.WithKind("NFSBenchmark").GroupKind(), "x", field.ErrorList{
+		field.Invalid(field.NewPath("spec", "run", "durationSeconds"), "string", `spec.run.durationSeconds in body must be of type integer: "string"`),
+	})
+	if err := explain(wrongType); !strings.HasSuffix(err.Error(), "spec.run.durationSeconds: write a whole number, without a unit") {
+		t.Error(err)
+	}
+}
 
 func TestEveryCommandSaysWhatItDoesAndHasAnExample(t *testing.T) {
 	t.Parallel()

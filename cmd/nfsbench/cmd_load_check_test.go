@@ -35,7 +35,7 @@ func TestACheckSaysWhetherALoadCouldRun(t *testing.T) {
 			`OK    write           a file in directory "nfsbench" was written, read and removed; the files of the load take 4 MiB`,
 		}},
 		"another MTU": {append(smallLoad(), append(server, "--link", "10G:9000")...), cli.ExitOK, []string{
-			"WARN  route           127.0.0.1: from 127.0.0.1 on interface lo", "and protocol.link.mtu is 9000",
+			"WARN  route           127.0.0.1: from 127.0.0.1 on interface lo", "and protocol.link.mtu is 9000 (1500 if it is not given)",
 		}},
 		"no such export": {append(smallLoad(), server[0], server[1], "--export", "/exprt"), cli.ExitFailed, []string{
 			`FAIL  export`, `did you mean "/export"?`, "1 of 5 checks failed",

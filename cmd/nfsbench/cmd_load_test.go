@@ -436,7 +436,7 @@ func TestFlagsBecomeAPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := runfile.Plan{
-		Version: runfile.PlanVersion, Run: runfile.Identity{Name: "load"}, Clients: 1, Seed: 1,
+		Version: runfile.PlanVersion, Run: runfile.Identity{Name: "10.0.1.1:/vol/ora"}, Clients: 1, Seed: 1,
 		Engine: runfile.Engine{
 			Client: bench.ClientDirectNFS, RequireNFS: true, Export: "/vol/ora", UserID: new(uint32(54321)),
 			NFSVersion: "NFSv3", Server: "load", CallTimeoutSeconds: 600, Channels: runfile.ChannelsTo("10.0.1.1", "10.0.2.1"),

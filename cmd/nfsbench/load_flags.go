@@ -59,7 +59,7 @@ func (f *loadFlags) register(cmd *cobra.Command) {
 	fs.IntVar(&f.ports.NFS, "nfs-port", 0, "port of NFS (default: ask the portmapper; 2049 from NFSv4 on)")
 	fs.IntVar(&f.ports.Mount, "mount-port", 0, "port of MOUNT (default: ask the portmapper); NFSv3")
 	fs.IntVar(&f.ports.Portmap, "portmap-port", 0, "port of the portmapper (default 111); NFSv3")
-	fs.StringVar(&f.name, "name", "load", "name of the run in the result")
+	fs.StringVar(&f.name, "name", "", "name of the run in the result (default: what it loads)")
 	f.Register(cmd)
 }
 
@@ -70,7 +70,7 @@ func (f *loadFlags) plan() (runfile.Plan, error) {
 		return runfile.Plan{}, err
 	}
 	b := &v1alpha1.NFSBenchmark{}
-	b.Name = f.name
+	b.Name = cmp.Or(f.name, "load") // and that of the server in the oranfstab
 	text, err := json.Marshal(spec)
 	if err == nil {
 		strict := json.NewDecoder(bytes.NewReader(text))
@@ -96,9 +96,26 @@ func (f *loadFlags) plan() (runfile.Plan, error) {
 	}
 	p, err := f.planOf(b)
 	if err == nil {
+		p.Run.Name = cmp.Or(f.name, f.where())
 		err = loadgen.CheckPlan(&p)
 	}
 	return p, f.Explain(spec, err)
+}
+
+// where names the storage of the flags.
+func (f *loadFlags) where() string {
+	switch {
+	case f.mount != "":
+		return f.mount
+	case len(f.servers) > 0:
+		server := f.servers[0]
+		if host, _, err := net.SplitHostPort(server); err == nil {
+			server = host
+		}
+		return runfile.MountSource(server, f.export)
+	default:
+		return cmp.Or(f.oranfstab, "load")
+	}
 }
 
 // spec returns the spec of the file, or an empty one, with the fields that the flags set.
