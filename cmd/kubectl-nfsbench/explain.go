@@ -182,8 +182,9 @@ func nearValue(message string) string {
 	if len(values) < 2 {
 		return ""
 	}
-	near, right := human.Nearest(values[0], values[1:]), values[1:]
-	if short := slices.DeleteFunc(slices.Clone(right), func(v string) bool { return !isShort(values[0], v) }); len(short) == 1 {
+	wrong, right := values[0], values[1:]
+	near := human.Nearest(wrong, right)
+	if short := slices.DeleteFunc(right, func(v string) bool { return !isShort(wrong, v) }); len(short) == 1 {
 		near = short[0]
 	}
 	if near == "" {

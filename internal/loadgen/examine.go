@@ -154,8 +154,8 @@ func (e examination) route(c bench.ResolvedPath, conn net.Conn) {
 	case name == "":
 		e.say(checkRoute, runfile.CheckOK, "%s: from %s", c.Path, local)
 	case link != nil && link.MTU != 0 && int(link.MTU) != mtu:
-		e.say(checkRoute, runfile.CheckWarn, "%s, and protocol.link.mtu is %d (1500 if it is not given): set it to the MTU of "+
-			"the path, or correct that of the interface", words, link.MTU)
+		e.say(checkRoute, runfile.CheckWarn, "%s, and protocol.link.mtu is %d (1500 if it is not given): set it to the "+
+			"MTU of the path, or correct that of the interface", words, link.MTU)
 	default:
 		e.say(checkRoute, runfile.CheckOK, "%s", words)
 	}
