@@ -23,7 +23,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/manifest"
-	"github.com/nfsbench/nfsbench/internal/matrix"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/policy"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -69,7 +68,7 @@ func newDoctorCommand(a *app) *cobra.Command {
 		Use:   "doctor -f FILE | --export SERVER[,SERVER...]:/PATH | --claim CLAIM | --storage-class CLASS",
 		Short: "Check whether a benchmark can run in this cluster, without running it",
 		Long: `Check all preconditions of a benchmark, without running it and without starting a
-database.
+database. Of a suite, check the cells and the schedule.
 
 The command asks the API server whether it takes the benchmark, and looks at the policy,
 the Secrets, the class and the volume as far as you may read them. What needs a pod runs in
@@ -224,43 +223,48 @@ func (d *doctor) examine(ctx context.Context, u *unstructured.Unstructured) erro
 
 // examineSuite checks the cells and the schedule of a suite, and not its storage.
 func (d *doctor) examineSuite(ctx context.Context, u *unstructured.Unstructured) error {
-	name := u.GetName()
-	u.SetGenerateName(name + "-") // a suite of that name may exist
-	u.SetName("")
-	err := d.create(ctx, u, runOptions{dryRun: "server"})
-	var m *matrix.Matrix
-	if err == nil {
-		m, err = checkSuite(u)
+	name, err := d.tryCreate(ctx, u, checkOfSuite)
+	if name == "" || err != nil {
+		return err
 	}
+	m, err := checkSuite(u)
 	if err != nil {
-		d.fail(checkOfSuite, "%s", explain(err))
-		return nil
+		return err
 	}
 	d.ok(checkOfSuite, "%q has %s and %s; to check its storage, give its spec.template as a benchmark", name,
 		human.Count(len(m.Cells), "cell"), human.Count(len(m.Sequence), "benchmark"))
 	return nil
 }
 
+// tryCreate asks the cluster whether it takes an object, which then has all defaults, and returns its name; empty if
+// the check failed.
+func (d *doctor) tryCreate(ctx context.Context, u *unstructured.Unstructured, check string) (string, error) {
+	name := cmp.Or(u.GetName(), strings.TrimSuffix(u.GetGenerateName(), "-"))
+	if name == "" {
+		return "", cli.BadInputf("the %s has no metadata.name: give it one", check)
+	}
+	u.SetGenerateName(name + "-") // an object of that name may exist
+	u.SetName("")
+	err := d.create(ctx, u, runOptions{dryRun: "server"})
+	switch {
+	case err == nil:
+		return name, nil
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsForbidden(err), errors.Is(err, errSuite):
+		d.fail(check, "%s", d.explainClass(ctx, u, err))
+		return "", nil
+	default:
+		return "", err
+	}
+}
+
 // admitted asks the API server whether it accepts the benchmark: fields, rules and, if the operator has cluster
 // scope, the policy. It sets d.b to the benchmark with all defaults.
 func (d *doctor) admitted(ctx context.Context, u *unstructured.Unstructured) (bool, error) {
-	name := cmp.Or(u.GetName(), strings.TrimSuffix(u.GetGenerateName(), "-"))
-	if name == "" {
-		return false, cli.BadInputf("the benchmark has no metadata.name: give it one")
+	name, err := d.tryCreate(ctx, u, checkBenchmark)
+	if name == "" || err != nil {
+		return false, err
 	}
-	u.SetGenerateName(name + "-") // a benchmark of that name may exist
-	u.SetName("")
-	err := d.create(ctx, u, runOptions{dryRun: "server"})
 	b := &v1alpha1.NFSBenchmark{}
-	switch {
-	case cli.IsCoded(err): // the namespaces of -n and of the file differ
-		return false, err
-	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsForbidden(err):
-		d.fail(checkBenchmark, "%s", d.explainClass(ctx, classOf(u), err))
-		return false, nil
-	case err != nil:
-		return false, err
-	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, b); err != nil {
 		return false, err
 	}

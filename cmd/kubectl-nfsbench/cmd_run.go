@@ -193,14 +193,16 @@ func (a *app) run(cmd *cobra.Command, objects []*unstructured.Unstructured, o ru
 	}
 	for _, u := range objects {
 		if err := c.create(cmd.Context(), u, o); err != nil {
-			return c.explainClass(cmd.Context(), classOf(u), err)
+			return c.explainClass(cmd.Context(), u, err)
 		}
 	}
 	if err := show(); err != nil || !o.watch {
 		return err
 	}
 	sayEstimate(cmd, objects[0])
-	c.namespace = objects[0].GetNamespace()
+	if ns := objects[0].GetNamespace(); ns != c.namespace { // the hints of the watch name it
+		c.namespace, c.explicit = ns, true
+	}
 	ref := "nfsb/" + objects[0].GetName()
 	if objects[0].GetKind() == suiteKind {
 		ref = "suite/" + objects[0].GetName()
@@ -233,6 +235,8 @@ func (c *cluster) create(ctx context.Context, u *unstructured.Unstructured, o ru
 	return c.Create(ctx, u, options...)
 }
 
+var errSuite = errors.New("the operator would refuse the suite")
+
 // checkSuite checks what the CRD cannot: cells, patches, schedule. The operator would say it in the status of the
 // suite, where nobody looks who has just created it. u has the defaults of the cluster.
 func checkSuite(u *unstructured.Unstructured) (*matrix.Matrix, error) {
@@ -249,7 +253,8 @@ func checkSuite(u *unstructured.Unstructured) (*matrix.Matrix, error) {
 		err = errors.Join(matrix.Check(m, s, checker), workflow.CheckSize(s, m))
 	}
 	if err != nil {
-		return nil, cli.BadInputf("the operator would refuse the suite: %w", err)
+		return nil, cli.BadInputf("%w, by version %s of this program ('kubectl apply -f' does not check it): %w", errSuite,
+			cli.Version(version), err)
 	}
 	return &m, nil
 }

@@ -53,7 +53,7 @@ func (a *app) runClass(cmd *cobra.Command, f *loadFlags, to cli.Destination) (er
 		return err
 	}
 	if err := c.create(cmd.Context(), u, runOptions{dryRun: "none"}); err != nil {
-		return c.explainClass(cmd.Context(), f.storageClass, err)
+		return c.explainClass(cmd.Context(), u, err)
 	}
 	sayEstimate(cmd, u)
 	c = &cluster{Client: c.Client, namespace: u.GetNamespace(), explicit: c.explicit}
@@ -93,15 +93,10 @@ func (c *cluster) noClass(ctx context.Context, name string) (string, error) {
 	return fmt.Sprintf("there is no StorageClass %q; %s", name, others(name, names)), nil
 }
 
-// classOf returns the StorageClass of a benchmark; empty for other storage.
-func classOf(u *unstructured.Unstructured) string {
-	name, _, _ := unstructured.NestedString(u.Object, "spec", "storage", "storageClass", "name")
-	return name
-}
-
 // explainClass explains why a benchmark of a class is refused: the class does not exist, or an administrator has to
 // allow it.
-func (c *cluster) explainClass(ctx context.Context, name string, err error) error {
+func (c *cluster) explainClass(ctx context.Context, u *unstructured.Unstructured, err error) error {
+	name, _, _ := unstructured.NestedString(u.Object, "spec", "storage", "storageClass", "name")
 	if name == "" || !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
 		return explain(err)
 	}
@@ -112,7 +107,7 @@ func (c *cluster) explainClass(ctx context.Context, name string, err error) erro
 		return explain(err)
 	}
 	return fmt.Errorf("%w\n\nAn administrator adds this to policy.storageClasses in the values of the chart, beside the "+
-		"classes that are there, and runs helm upgrade:\n  - name: %s\n    namespaces: [%s]", explain(err), name, c.namespace)
+		"classes that are there, and runs helm upgrade:\n  - name: %s\n    namespaces: [%s]", explain(err), name, u.GetNamespace())
 }
 
 // removeAll deletes a benchmark and waits until the operator has removed all that the benchmark made, also after

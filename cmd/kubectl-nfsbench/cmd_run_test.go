@@ -201,7 +201,7 @@ spec:
 		fmt.Sprintf(suite, "Etc/UTC", "dept"):      "did you mean workload.raw.depth?",
 	} {
 		s.in = text
-		s.run("run", "-f", "-").mustEnd(t, cli.ExitBadInput).mustSay(t, "the operator would refuse the suite: ", says)
+		s.run("run", "-f", "-").mustEnd(t, cli.ExitBadInput).mustSay(t, "the operator would refuse the suite, by version ", says)
 		s.in = text
 		s.run("doctor", "-f", "-").mustEnd(t, cli.ExitFailed).mustSay(t, "FAIL  suite", says)
 		var all v1alpha1.NFSBenchmarkSuiteList

@@ -63,18 +63,18 @@ func (a *app) watch(cmd *cobra.Command, c *cluster, name string, timeout time.Du
 		defer cancel()
 	}
 	last, err := a.follow(ctx, c, first, newProgress(cmd.ErrOrStderr(), a.now))
+	where := last.ref()
+	if c.explicit {
+		where += " -n " + c.namespace
+	}
 	switch {
 	case cmd.Context().Err() != nil:
-		where := last.ref()
-		if c.explicit {
-			where += " -n " + c.namespace
-		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "Left. The run goes on: 'kubectl nfsbench watch %s' looks at it again, 'kubectl "+
 			"nfsbench stop %s' ends it.\n", where, where)
 		return cli.Coded(cli.ExitLeft, errors.New("left"))
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s is not done after %s, and goes on: 'kubectl nfsbench watch %s' looks at it again", last.ref(),
-			timeout, last.ref())
+			timeout, where)
 	case err != nil:
 		return err
 	}

@@ -43,7 +43,7 @@ func (d *doctor) examinePod(ctx context.Context, x manifest.Examination) error {
 	fmt.Fprintf(d.errOut, "Job %s checks images, volume and servers; images are pulled first.\n", job.Name)
 	waiting, cancel := context.WithTimeout(ctx, d.o.timeout)
 	defer cancel()
-	last := "no pod was seen"
+	last := "the Job has no pod: look whether the controllers of the cluster run"
 	for {
 		ended, trouble, err := d.lookAtPod(waiting, job)
 		switch {
@@ -73,7 +73,7 @@ func (d *doctor) examinePod(ctx context.Context, x manifest.Examination) error {
 func (d *doctor) admittedJob(ctx context.Context, x manifest.Examination, images manifest.Images) *batchv1.Job {
 	job := manifest.DoctorJob(d.b, x, images)
 	refused := d.dryRun(ctx, job)
-	if x.Volume != nil && x.Volume.NFS != nil && apierrors.IsForbidden(refused) {
+	if x.Volume != nil && x.Volume.NFS != nil && apierrors.IsForbidden(refused) && !lacksRight(refused) {
 		without := x
 		without.Volume = nil
 		job = manifest.DoctorJob(d.b, without, images)
@@ -88,7 +88,7 @@ func (d *doctor) admittedJob(ctx context.Context, x manifest.Examination, images
 	switch {
 	case refused == nil:
 		d.ok(checkNamespace, "%s admits the pod", job.Namespace)
-	case apierrors.IsForbidden(refused) && forbiddenVerb.MatchString(refused.Error()): // the user lacks the right
+	case lacksRight(refused):
 		d.warn(checkNamespace, "it is not known whether the namespace admits the pod: %s", explain(refused))
 	default:
 		named := job.DeepCopy()
@@ -124,9 +124,7 @@ func (d *doctor) lookAtPod(ctx context.Context, job *batchv1.Job) (ended bool, w
 	_ = d.List(ctx, events, in, client.Limit(maxEvents))
 	t := diagnose.Pods(pods.Items, events.Items, d.now(), diagnose.DefaultGrace())
 	if len(pods.Items) == 0 {
-		if t = diagnose.NoPods(job, events.Items, d.now(), diagnose.DefaultGrace()); t == nil {
-			return false, "the Job has no pod yet: do the controllers of the cluster run?", nil
-		}
+		t = diagnose.NoPods(job, events.Items, d.now(), diagnose.DefaultGrace())
 	}
 	switch {
 	case t == nil:

@@ -130,9 +130,19 @@ func isNamespace(s metav1.Status) bool {
 	return s.Reason == metav1.StatusReasonNotFound && s.Details != nil && s.Details.Kind == "namespaces"
 }
 
+// byAuthorizer follows the name of the user in what the authorizer says, and in nothing that an admission rule says.
+const byAuthorizer = `" cannot `
+
+func lacksRight(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), byAuthorizer)
+}
+
 func forbidden(s metav1.Status) error {
 	m := forbiddenVerb.FindStringSubmatch(s.Message)
-	if m == nil { // an admission rule: nothing was done
+	switch {
+	case m == nil && strings.Contains(s.Message, byAuthorizer):
+		return errors.New(s.Message)
+	case m == nil: // an admission rule: nothing was done
 		return cli.BadInput(errors.New(byPolicy.ReplaceAllString(s.Message, "the policy of the cluster refuses it: ")))
 	}
 	resource, where := m[2], "in the whole cluster"
@@ -163,26 +173,30 @@ var wrongType = regexp.MustCompile(`must be of type (integer|boolean|object|arra
 
 // howToWrite says how to write a value of a type.
 var howToWrite = map[string]string{ //nolint:gochecknoglobals // a constant in all but name
-	"integer": "write a whole number, without a unit",
+	"integer": "write a whole number, without a unit or quotes",
 	"boolean": "write true or false",
 	"object":  "write its fields, one to a line below it; 'kubectl explain nfsbenchmark.spec' lists them",
 	"array":   "write a list, such as [a, b]",
 	"string":  "write the value in quotes",
 }
 
-// quoted finds the values in an error of the API server about an enum: first the wrong one, then the right ones.
-var quoted = regexp.MustCompile(`"([^"]*)"`)
+// The parts of an error of the API server about an enum. A value that is no text has no quotes.
+var (
+	wrongValue = regexp.MustCompile(`^Unsupported value: "?([^":]*)"?: supported values: (.*)$`)
+	quoted     = regexp.MustCompile(`"([^"]*)"`)
+)
 
 // nearValue returns a hint at the value that was meant; empty if none is like it.
 func nearValue(message string) string {
-	var values []string
-	for _, m := range quoted.FindAllStringSubmatch(message, -1) {
-		values = append(values, m[1])
-	}
-	if len(values) < 2 {
+	parts := wrongValue.FindStringSubmatch(message)
+	if parts == nil {
 		return ""
 	}
-	wrong, right := values[0], values[1:]
+	var right []string
+	for _, m := range quoted.FindAllStringSubmatch(parts[2], -1) {
+		right = append(right, m[1])
+	}
+	wrong := parts[1]
 	near := human.Nearest(wrong, right)
 	if short := slices.DeleteFunc(right, func(v string) bool { return !isShort(wrong, v) }); len(short) == 1 {
 		near = short[0]
@@ -209,12 +223,19 @@ func invalid(s metav1.Status) error {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "the cluster refuses %q:", s.Details.Name)
+	isEnum := map[string]bool{}
+	for _, c := range s.Details.Causes {
+		isEnum[c.Field] = isEnum[c.Field] || c.Type == metav1.CauseTypeFieldValueNotSupported
+	}
 	for _, c := range s.Details.Causes {
 		if strings.Contains(c.Message, "some validation rules were not checked") {
 			continue // a consequence of the others
 		}
 		what := celValue.ReplaceAllString(c.Message, "")
 		if m := wrongType.FindStringSubmatch(c.Message); m != nil {
+			if isEnum[c.Field] {
+				continue // the list of the values says more
+			}
 			what = howToWrite[m[1]]
 		}
 		if c.Type == metav1.CauseTypeFieldValueNotSupported {

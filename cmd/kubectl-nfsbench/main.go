@@ -64,7 +64,7 @@ run of a suite.
 
 Exit codes: 0 done; 1 the run failed, or what was asked for could not be done;
 2 nothing was done because a flag, a name or a file is wrong; 3 the run came to
-its end with the verdict Fail or Regressed; 130 left with Ctrl-C.`,
+its end with the verdict Fail, Regressed or Inconclusive; 130 left with Ctrl-C.`,
 		Example: `  kubectl nfsbench run demo --embedded 1Gi --duration 30s --watch
   kubectl nfsbench report demo -o demo.html
   kubectl nfsbench compare before after`,

@@ -49,7 +49,30 @@ func TestTheValueThatWasMeantIsNamed(t *testing.T) {
 	wrongType := apierrors.NewInvalid(v1alpha1.GroupVersion.WithKind("NFSBenchmark").GroupKind(), "x", field.ErrorList{
 		field.Invalid(field.NewPath("spec", "run", "durationSeconds"), "string", `spec.run.durationSeconds in body must be of type integer: "string"`),
 	})
-	if err := explain(wrongType); !strings.HasSuffix(err.Error(), "spec.run.durationSeconds: write a whole number, without a unit") {
+	if err := explain(wrongType); !strings.HasSuffix(err.Error(), "spec.run.durationSeconds: write a whole number, without a unit or quotes") {
+		t.Error(err)
+	}
+}
+
+// TestWhatTheClusterRefusesHasTheExitCodeOfNothingDone, but for a right that the user lacks.
+func TestWhatTheClusterRefusesHasTheExitCodeOfNothingDone(t *testing.T) {
+	t.Parallel()
+	benchmarks := v1alpha1.GroupVersion.WithResource("nfsbenchmarks").GroupResource()
+	for says, err := range map[string]error{
+		"nfsbench: the policy of the cluster refuses it: the Kernel client cannot be used here: ask": apierrors.NewForbidden(benchmarks, "x", errors.New(
+			"ValidatingAdmissionPolicy 'nfsbench-policy' with binding 'nfsbench-policy' denied request: the Kernel client cannot be used here: ask")),
+		`there is no namespace "team-x": create it, or choose another one with -n`: apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "team-x"),
+	} {
+		s := newShell(t)
+		s.refuse = err
+		s.run("run", "x", "--embedded", "1Gi").mustEnd(t, cli.ExitBadInput).mustSay(t, says)
+	}
+	s := newShell(t)
+	s.refuse = apierrors.NewForbidden(benchmarks, "x", errors.New(`User "joe" cannot create resource "nfsbenchmarks" in API group "nfsbench.io" in the namespace "bench"`))
+	s.run("run", "x", "--embedded", "1Gi").mustEnd(t, cli.ExitFailed).mustSay(t, `you may not create nfsbenchmarks.nfsbench.io in namespace "bench"`)
+	a := newApp()
+	a.flags.KubeConfig = new("/no/such")
+	if _, err := connect(a); !cli.IsCoded(err) || !strings.Contains(err.Error(), "the kubeconfig cannot be read") {
 		t.Error(err)
 	}
 }

@@ -340,10 +340,11 @@ func (f *fanOut) Load(l *runfile.Load) error {
 }
 
 // write writes the result to --output. For a file, it also prints the report. With --run-dir it prints no text. Of a
-// load that failed before it measured, it prints nothing: its error says all.
+// load that failed before it measured, it prints nothing: its error says all. After Ctrl-C there is no error.
 func (c *loadCommand) write(cmd *cobra.Command, r runfile.Result) (err error) {
 	in, load := cli.Recorded{Result: r}, r.Clients[0].Load
-	if load.Failure != nil && len(load.Repetitions) == 0 && c.to.Format == cli.FormatText && c.to.File == "" {
+	empty := load.Failure != nil && len(load.Repetitions) == 0 && cmd.Context().Err() == nil
+	if empty && c.to.Format == cli.FormatText && c.to.File == "" {
 		return nil
 	}
 	switch {
@@ -352,7 +353,7 @@ func (c *loadCommand) write(cmd *cobra.Command, r runfile.Result) (err error) {
 	case c.to.File != "" || c.runDir == "":
 		err = c.to.WriteReport(cmd, in, nil, c.app.pageOptions())
 	}
-	if err != nil || c.to.File == "" || c.runDir != "" || len(load.Repetitions) == 0 {
+	if err != nil || c.to.File == "" || c.runDir != "" || empty {
 		return err
 	}
 	return (&cli.Destination{}).WriteReport(cmd, in, nil, c.app.pageOptions())

@@ -293,14 +293,16 @@ func TestLoadOfAFileThatIsNoBenchmark(t *testing.T) {
 	for text, want := range map[string]string{
 		"kind: NFSBenchmarkSuite\nspec: {}\n": `kind "NFSBenchmarkSuite"`,
 		"kind: NFSBenchmark\n":                "no spec",
-		"kind: NFSBenchmark\nspec: {storage: {claim: {name: a}}, workload: {raw: {pattern: Read}}}\n":                                             "storage.export",
-		"kind: NFSBenchmark\nspec: {storage: {export: {servers: [a], path: /x}}, workload: {raw: {patern: Read}}}\n":                              "spec.workload.raw.patern: unknown field; did you mean spec.workload.raw.pattern?",
-		"kind: NFSBenchmark\nspec: {storage: {export: {servers: [a], path: /x}}, workload: {raw: {pattern: Read, blockSize: 1MB}}}\n":             "such as 8Ki",
-		"kind: NFSBenchmark\nspec: {storage: {export: {servers: [a], path: /x}}, workload: {raw: {pattern: Read, blocksize: 1Mi}}}\n":             "did you mean spec.workload.raw.blockSize?",
-		"kind: NFSBenchmark\nspec: {storage: {export: {servers: [a], path: /x}}, protocol: {client: dNFS}, workload: {raw: {pattern: Read}}}\n":   `supported values: "Kernel", "DirectNFS"`,
-		"kind: NFSBenchmark\nspec: {storage: {export: {servers: [a], path: /x}}, protocol: {client: Kernel}, workload: {raw: {pattern: Read}}}\n": "give its directory with --mount",
-		"kind: NFSBenchmark\nspec: {storage: {export: {servers: [a], path: /x}}}\n":                                                               "spec.workload: Required value",
-		"kind: NFSBenchmark\nspec: {storage: {export: {servers: [a], path: /x}}, workload: {calibrate: {}}, database: {}}\n":                      "spec.database",
+		"kind: NFSBenchmark\nspec: {storage: {claim: {name: a}}, workload: {raw: {pattern: Read}}}\n":                                                                                                        "storage.export",
+		"kind: NFSBenchmark\nspec: {storage: {export: {servers: [a], path: /x}}, workload: {raw: {patern: Read}}}\n":                                                                                         "spec.workload.raw.patern: unknown field; did you mean spec.workload.raw.pattern?",
+		"kind: NFSBenchmark\nspec: {storage: {export: {servers: [a], path: /x}}, workload: {raw: {pattern: Read, blockSize: 1MB}}}\n":                                                                        "such as 8Ki",
+		"kind: NFSBenchmark\nspec: {storage: {export: {servers: [a], path: /x}}, workload: {raw: {pattern: Read, blocksize: 1Mi}}}\n":                                                                        "did you mean spec.workload.raw.blockSize?",
+		"kind: NFSBenchmark\nspec: {storage: {export: {servers: [a], path: /x}}, protocol: {client: dNFS}, workload: {raw: {pattern: Read}}}\n":                                                              `supported values: "Kernel", "DirectNFS"`,
+		"kind: NFSBenchmark\nspec: {storage: {export: {servers: [a], path: /x}}, protocol: {client: Kernel}, workload: {raw: {pattern: Read}}}\n":                                                            "give its directory with --mount",
+		"kind: NFSBenchmark\nspec: {storage: {export: {servers: [a], path: /x}}}\n":                                                                                                                          "spec.workload: Required value",
+		"kind: NFSBenchmark\nspec: {storage: {export: {servers: [a], path: /x}}, workload: {calibrate: {}}, database: {external: {connectString: 'a:1521/b', credentialsSecretRef: {name: s}, image: i}}}\n": "spec.database needs a cluster",
+		"spec: {}\n": `kind ""`,
+		"kind: NFSBenchmark\nspec: {}\nsepc: {}\n": "sepc: unknown field",
 	} {
 		file := filepath.Join(t.TempDir(), "b.yaml")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

@@ -46,7 +46,8 @@ func (f *loadFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	f.cmd = cmd
 	fs.StringVarP(&f.file, "filename", "f", "",
-		"file with an NFSBenchmark whose load to run, - for standard input; the other flags change what it says")
+		"file with an NFSBenchmark whose load to run, complete as a cluster takes it, - for standard input; the other flags "+
+			"change what it says")
 	fs.StringVar(&f.oranfstab, "oranfstab", "", "oranfstab with the paths and the export to use")
 	fs.StringVar(&f.serverLabel, "server-label", "", "server block of the oranfstab to use, if it has several")
 	fs.StringSliceVar(&f.servers, "server", nil,
@@ -96,26 +97,18 @@ func (f *loadFlags) plan() (runfile.Plan, error) {
 	}
 	p, err := f.planOf(b)
 	if err == nil {
-		p.Run.Name = cmp.Or(f.name, f.where())
+		p.Run.Name = cmp.Or(f.name, where(p.Engine))
 		err = loadgen.CheckPlan(&p)
 	}
 	return p, f.Explain(spec, err)
 }
 
-// where names the storage of the flags.
-func (f *loadFlags) where() string {
-	switch {
-	case f.mount != "":
-		return f.mount
-	case len(f.servers) > 0:
-		server := f.servers[0]
-		if host, _, err := net.SplitHostPort(server); err == nil {
-			server = host
-		}
-		return runfile.MountSource(server, f.export)
-	default:
-		return cmp.Or(f.oranfstab, "load")
+// where names the storage of a plan.
+func where(e runfile.Engine) string {
+	if len(e.Channels) > 0 {
+		return runfile.MountSource(e.Channels[0].Path, e.Export)
 	}
+	return cmp.Or(e.MountPath, "load")
 }
 
 // spec returns the spec of the file, or an empty one, with the fields that the flags set.
@@ -142,9 +135,15 @@ func (f *loadFlags) readFile() (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	kind, _ := object["kind"].(string)
 	spec, _ := object["spec"].(map[string]any)
-	if object["kind"] != "NFSBenchmark" || spec == nil {
-		return nil, fmt.Errorf("it has no spec, or kind %q; give a file with one NFSBenchmark", object["kind"])
+	if kind != "NFSBenchmark" || spec == nil {
+		return nil, fmt.Errorf("it has no spec, or kind %q; give a file with one NFSBenchmark", kind)
+	}
+	for member := range object {
+		if !slices.Contains([]string{"apiVersion", "kind", "metadata", "spec", "status"}, member) {
+			return nil, fmt.Errorf("%s: unknown field", member)
+		}
 	}
 	checker, err := crdcheck.New()
 	if err == nil {

@@ -50,7 +50,7 @@ this protocol and these paths, and can the number be believed?
 
 Exit codes: 0 done, 1 the run failed or what was checked is not good,
 2 nothing was done because a flag or an input file is wrong, 3 the load missed
-what was expected of it, 130 ended with Ctrl-C, with what was measured until then.`,
+what was expected of it, or whether it did is not known, 130 ended with Ctrl-C, with what was measured until then.`,
 		Version: cli.Version(version),
 		Args:    cobra.ArbitraryArgs, // so that RunE can explain an unknown command
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {

@@ -17,11 +17,13 @@ have() { if [[ $1 == /* ]]; then compgen -G "$1" >/dev/null; else command -v "$1
 # install_packages PACKAGE... installs packages, and starts none of their daemons. It waits five minutes for another
 # apt, such as the unattended upgrades of a new machine.
 install_packages() {
-	local tries=0
+	local tries=0 said
 	can_install || die "missing: $*; install them first, or do this as root on a machine with apt-get"
 	say "installing $* ..."
-	until apt-get update -qq >&2; do # apt waits for the lock of dpkg, but not for the lock of its lists
-		((++tries < 30)) || die "apt-get update does not succeed: see the lines above"
+	# apt waits for the lock of dpkg, but not for the lock of its lists. Otherwise the lists that are there may do.
+	until said=$(LC_ALL=C apt-get update -qq 2>&1); do
+		say "$said"
+		[[ $said == *"Could not get lock"* ]] && ((++tries < 30)) || break
 		sleep 10
 	done
 	RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -qq -y --no-install-recommends \

@@ -191,7 +191,7 @@ func (r *Runner) inTime(step func(context.Context) error) func(context.Context) 
 	}
 }
 
-// mountLimit bounds the time of a mount and of each step before and after the load.
+// mountLimit bounds the time of a mount, of opening the streams, and of the file of a check.
 func mountLimit(p runfile.Plan) time.Duration {
 	return cmp.Or(time.Duration(p.Engine.MountTimeoutSeconds)*time.Second, defaultConnectTimeout)
 }

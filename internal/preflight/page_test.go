@@ -39,7 +39,7 @@ func TestEachReasonOfThePageSaysWhatToDo(t *testing.T) {
 		runfile.SurveyUntrusted:       "put the certificate of its issuer into tls.caBundle of storage.array",
 		runfile.SurveyRefused:         "check user and password, or token, in the Secret of credentialsSecretRef",
 		runfile.SurveyNoVolume:        "check SVM, export path and the volume's junction (volume show -junction)",
-		runfile.SurveyMoveFailed:      "only ONTAP can",
+		runfile.SurveyMoveFailed:      "without storage.trident.moveTo",
 		v1alpha1.ReasonNoPath:         "create one",
 		ServiceDisabled:               "vserver nfs modify -vserver svm1 -access true",
 		ProtocolDisabled:              "-v3 enabled, or choose another protocol.version",
@@ -75,7 +75,9 @@ func reasonsOfThePage(t *testing.T) []string {
 	table, _, _ := strings.Cut(rest, "\n\n")
 	var reasons []string
 	for row := range strings.SplitSeq(table, "\n") {
-		for _, m := range regexp.MustCompile("`([A-Za-z]+)`").FindAllStringSubmatch(strings.Split(row, "|")[1], -1) {
+		_, row, _ = strings.Cut(row, "|")
+		first, _, _ := strings.Cut(row, "|")
+		for _, m := range regexp.MustCompile("`([A-Za-z]+)`").FindAllStringSubmatch(first, -1) {
 			reasons = append(reasons, m[1])
 		}
 	}

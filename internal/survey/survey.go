@@ -139,7 +139,7 @@ func (o Options) move(ctx context.Context, source storage.Source) (*runfile.Volu
 	}
 	mover, ok := source.(storage.Mover)
 	if !ok {
-		return nil, failed("%s cannot move volumes: only ONTAP can", source.Name())
+		return nil, failed("%s cannot move volumes: only ONTAP can, so run without storage.trident.moveTo", source.Name())
 	}
 	within, cancel := context.WithTimeout(ctx, runfile.MaxMoveSeconds*time.Second)
 	defer cancel()

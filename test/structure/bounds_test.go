@@ -160,7 +160,7 @@ func afterQuantities(rule string) string {
 		rest = operand[end:]
 		for _, field := range fieldPath.FindAllString(present.ReplaceAllString(operand[:end-1], ""), -1) {
 			none := "!string(" + field + ")." + quantity
-			if field != "self" { // its own rule tells of a part of a byte
+			if strings.HasPrefix(rest, ").asInteger") && field != "self" { // its own rule tells of a part of a byte
 				none = "(" + none + " || !quantity(string(" + field + ")).isInteger())"
 			}
 			guard := "(" + isPresent(field) + none + ") || "

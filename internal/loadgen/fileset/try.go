@@ -46,7 +46,9 @@ func tryFile(ctx context.Context, dir target.Directory, name string) (err error)
 	defer func() {
 		tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyTimeout)
 		defer cancel()
-		err = errors.Join(err, f.Close())
+		if closed := f.Close(); closed != nil {
+			err = errors.Join(err, fmt.Errorf("close %q: %w", name, closed))
+		}
 		if gone := dir.Remove(tidy, name); gone != nil && !target.IsNotExist(gone) {
 			err = errors.Join(err, fmt.Errorf("remove %q: %w", name, gone))
 		}
