@@ -61,6 +61,13 @@ func connect(a *app) (*cluster, error) {
 	return &cluster{Client: c, namespace: namespace, explicit: explicit}, nil
 }
 
+// turnTo uses the namespace of an object, which hints then name.
+func (c *cluster) turnTo(namespace string) {
+	if namespace != c.namespace {
+		c.namespace, c.explicit = namespace, true
+	}
+}
+
 // The kinds that a reference may name.
 const (
 	anyKind       = ""

@@ -200,9 +200,7 @@ func (a *app) run(cmd *cobra.Command, objects []*unstructured.Unstructured, o ru
 		return err
 	}
 	sayEstimate(cmd, objects[0])
-	if ns := objects[0].GetNamespace(); ns != c.namespace { // the hints of the watch name it
-		c.namespace, c.explicit = ns, true
-	}
+	c.turnTo(objects[0].GetNamespace())
 	ref := "nfsb/" + objects[0].GetName()
 	if objects[0].GetKind() == suiteKind {
 		ref = "suite/" + objects[0].GetName()

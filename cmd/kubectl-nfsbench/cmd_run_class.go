@@ -107,7 +107,8 @@ func (c *cluster) explainClass(ctx context.Context, u *unstructured.Unstructured
 		return explain(err)
 	}
 	return fmt.Errorf("%w\n\nAn administrator adds this to policy.storageClasses in the values of the chart, beside the "+
-		"classes that are there, and runs helm upgrade:\n  - name: %s\n    namespaces: [%s]", explain(err), name, u.GetNamespace())
+		"classes that are there, and runs helm upgrade:\n  - name: %s\n    namespaces: [%s]", explain(err), name,
+		u.GetNamespace())
 }
 
 // removeAll deletes a benchmark and waits until the operator has removed all that the benchmark made, also after
