@@ -159,6 +159,9 @@ func afterQuantities(rule string) string {
 		}
 		rest = operand[end:]
 		for _, field := range fieldPath.FindAllString(present.ReplaceAllString(operand[:end-1], ""), -1) {
+			if strings.HasPrefix(rest, ").isInteger") && field != "self" {
+				continue // a guard that is there already
+			}
 			none := "!string(" + field + ")." + quantity
 			if strings.HasPrefix(rest, ").asInteger") && field != "self" { // its own rule tells of a part of a byte
 				none = "(" + none + " || !quantity(string(" + field + ")).isInteger())"
