@@ -235,8 +235,8 @@ func (c *cluster) create(ctx context.Context, u *unstructured.Unstructured, o ru
 
 var errSuite = errors.New("the operator would refuse the suite")
 
-// checkSuite checks what the CRD cannot: cells, patches, schedule. The operator would say it in the status of the
-// suite, where nobody looks who has just created it. u has the defaults of the cluster.
+// checkSuite checks what the CRD cannot: cells, patches, schedule. Without it, people find these errors in the status
+// of a suite that exists already. u has the defaults of the cluster.
 func checkSuite(u *unstructured.Unstructured) (*matrix.Matrix, error) {
 	s := &v1alpha1.NFSBenchmarkSuite{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, s); err != nil {

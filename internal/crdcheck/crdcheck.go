@@ -14,6 +14,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -40,8 +41,10 @@ type Checker struct {
 	rules      *cel.Validator
 }
 
-// New compiles the schema of benchmarks and its rules, once.
-func New() (*Checker, error) { return Compile(crd.NFSBenchmark) }
+// New returns the checker of benchmarks. It compiles the schema and its rules once for the process.
+func New() (*Checker, error) { return ofBenchmarks() }
+
+var ofBenchmarks = sync.OnceValues(func() (*Checker, error) { return Compile(crd.NFSBenchmark) }) //nolint:gochecknoglobals // a constant in all but name
 
 // Compile compiles the schema of spec in a CRD, and its rules.
 func Compile(manifest []byte) (*Checker, error) {
