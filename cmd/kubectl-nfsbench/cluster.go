@@ -61,7 +61,7 @@ func connect(a *app) (*cluster, error) {
 	return &cluster{Client: c, namespace: namespace, explicit: explicit}, nil
 }
 
-// turnTo uses the namespace of an object, which hints then name.
+// turnTo changes to the namespace of an object. Hints name it if it is not the one of the kubeconfig.
 func (c *cluster) turnTo(namespace string) {
 	if namespace != c.namespace {
 		c.namespace, c.explicit = namespace, true

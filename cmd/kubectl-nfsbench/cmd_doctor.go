@@ -228,7 +228,11 @@ func (d *doctor) examineSuite(ctx context.Context, u *unstructured.Unstructured)
 		return err
 	}
 	m, err := checkSuite(u)
-	if err != nil {
+	switch {
+	case errors.Is(err, errSuite):
+		d.fail(checkOfSuite, "%s", err)
+		return nil
+	case err != nil:
 		return err
 	}
 	d.ok(checkOfSuite, "%q has %s and %s; to check its storage, give its spec.template as a benchmark", name,
@@ -245,11 +249,11 @@ func (d *doctor) tryCreate(ctx context.Context, u *unstructured.Unstructured, ch
 	}
 	u.SetGenerateName(name + "-") // an object of that name may exist
 	u.SetName("")
-	err := d.create(ctx, u, runOptions{dryRun: "server"})
+	err := d.post(ctx, u, runOptions{dryRun: "server"})
 	switch {
 	case err == nil:
 		return name, nil
-	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsForbidden(err), errors.Is(err, errSuite):
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsForbidden(err):
 		d.fail(check, "%s", d.explainClass(ctx, u, err))
 		return "", nil
 	default:

@@ -208,9 +208,25 @@ func (a *app) run(cmd *cobra.Command, objects []*unstructured.Unstructured, o ru
 	return a.watch(cmd, c, ref, 0, o.report)
 }
 
-// create creates one object. The API server rejects unknown fields: with a misspelt field, a different benchmark
-// would run.
+// create creates one object, and first checks a suite.
 func (c *cluster) create(ctx context.Context, u *unstructured.Unstructured, o runOptions) error {
+	if u.GetKind() == suiteKind {
+		tried := u.DeepCopy()
+		err := c.post(ctx, tried, runOptions{dryRun: "server"})
+		if err == nil {
+			_, err = checkSuite(tried)
+		}
+		if err != nil || o.dryRun == "server" {
+			u.Object = tried.Object
+			return err
+		}
+	}
+	return c.post(ctx, u, o)
+}
+
+// post sends one object to the API server, which rejects unknown fields: with a misspelt field, a different benchmark
+// would run.
+func (c *cluster) post(ctx context.Context, u *unstructured.Unstructured, o runOptions) error {
 	switch ns := u.GetNamespace(); {
 	case ns == "":
 		u.SetNamespace(c.namespace)
@@ -219,16 +235,8 @@ func (c *cluster) create(ctx context.Context, u *unstructured.Unstructured, o ru
 			c.namespace)
 	}
 	options := []client.CreateOption{client.FieldValidation("Strict")}
-	if u.GetKind() == suiteKind || o.dryRun == "server" {
-		tried := u.DeepCopy()
-		err := c.Create(ctx, tried, append(options, client.DryRunAll)...)
-		if err == nil && u.GetKind() == suiteKind {
-			_, err = checkSuite(tried)
-		}
-		if err != nil || o.dryRun == "server" {
-			u.Object = tried.Object
-			return err
-		}
+	if o.dryRun == "server" {
+		options = append(options, client.DryRunAll)
 	}
 	return c.Create(ctx, u, options...)
 }

@@ -339,8 +339,9 @@ func (f *fanOut) Load(l *runfile.Load) error {
 	return f.dir.Load(l)
 }
 
-// write writes the result to --output. For a file, it also prints the report. With --run-dir it prints no text. Of a
-// load that failed before it measured, it prints nothing: its error says all. After Ctrl-C there is no error.
+// write writes the result to --output. For a file, it also prints the report. With --run-dir it prints no text. It
+// prints no report of a load that failed before it measured, because the error says all. After Ctrl-C it does, because
+// nothing prints the error.
 func (c *loadCommand) write(cmd *cobra.Command, r runfile.Result) (err error) {
 	in, load := cli.Recorded{Result: r}, r.Clients[0].Load
 	empty := load.Failure != nil && len(load.Repetitions) == 0 && cmd.Context().Err() == nil

@@ -144,8 +144,8 @@ var (
 	fieldPath = regexp.MustCompile(`self(\.\w+|\['\w+'\])*`)
 )
 
-// afterQuantities lets a rule that computes with quantities pass where one of them is none: the API server asks all
-// rules, and people are told of the quantity by its own rule. It also keeps a rule from parsing a long exponent.
+// afterQuantities makes a rule that computes with quantities pass if one of them is not valid. The API server evaluates
+// all rules, and the rule of the field itself already has a message. It also keeps a rule from parsing a long exponent.
 func afterQuantities(rule string) string {
 	var guards []string
 	for rest := rule; ; {
@@ -160,10 +160,10 @@ func afterQuantities(rule string) string {
 		rest = operand[end:]
 		for _, field := range fieldPath.FindAllString(present.ReplaceAllString(operand[:end-1], ""), -1) {
 			if strings.HasPrefix(rest, ").isInteger") && field != "self" {
-				continue // a guard that is there already
+				continue // part of a guard that an earlier run added
 			}
 			none := "!string(" + field + ")." + quantity
-			if strings.HasPrefix(rest, ").asInteger") && field != "self" { // its own rule tells of a part of a byte
+			if strings.HasPrefix(rest, ").asInteger") && field != "self" { // the rule of the field itself refuses a part of a byte
 				none = "(" + none + " || !quantity(string(" + field + ")).isInteger())"
 			}
 			guard := "(" + isPresent(field) + none + ") || "
