@@ -301,8 +301,8 @@ func (s *serverV4) bind(ctx context.Context, nc net.Conn, t *session.Table) erro
 	ids, _ := t.IDs()
 	for _, id := range ids {
 		err := over(&v4.BindConnToSession{Session: id, Dir: v4.DirFore})
-		if errors.Is(err, v4.ErrBadSession) || errors.Is(err, v4.ErrDeadSession) {
-			return s.isOurs(nil, over) // the first I/O triggers the recovery of the session
+		if isLost(err) || bindsAtFirstUse(err) {
+			return s.isOurs(nil, over) // the first I/O triggers the recovery of a lost session
 		}
 		if err != nil {
 			return fmt.Errorf("bind the connection to the session: %w", err)

@@ -527,7 +527,7 @@ func (s *serverV4) destroy(ctx context.Context, ids []v4.SessionID) error {
 	var errs []error
 	for _, id := range ids {
 		err := s.bare(ctx, &v4.DestroySession{Session: id})
-		if !errors.Is(err, v4.ErrBadSession) && !errors.Is(err, v4.ErrDeadSession) {
+		if !isLost(err) {
 			errs = append(errs, err)
 		}
 	}
@@ -707,19 +707,35 @@ func (s *serverV4) bindControl(ctx context.Context, conn *rpc.Conn) error {
 	ids, mark := s.control.Sessions()
 	for _, id := range ids {
 		err := s.over(ctx, conn, &v4.BindConnToSession{Session: id, Dir: v4.DirForeOrBoth})
-		if errors.Is(err, v4.ErrBadSession) || errors.Is(err, v4.ErrDeadSession) {
-			if err := s.isOurs(conn, func(o v4.Operation) error { return s.over(ctx, conn, o) }); err != nil {
-				return err
-			}
-			s.control.Lose(mark)
-			s.wake()
-			return nil // the connection works
+		if err == nil {
+			continue
 		}
-		if err != nil {
+		lost := isLost(err)
+		if !lost && !bindsAtFirstUse(err) {
 			return err
 		}
+		if err := s.isOurs(conn, func(o v4.Operation) error { return s.over(ctx, conn, o) }); err != nil {
+			return err
+		}
+		if lost {
+			s.control.Lose(mark)
+			s.wake()
+		}
+		return nil // the connection works
 	}
 	return nil
+}
+
+// isLost reports whether the server no longer has the session.
+func isLost(err error) bool {
+	return errors.Is(err, v4.ErrBadSession) || errors.Is(err, v4.ErrDeadSession)
+}
+
+// bindsAtFirstUse reports whether the server does not serve BIND_CONN_TO_SESSION, as nfs4j 0.28 of dCache, which asks
+// for a SEQUENCE before it. A connection is then bound, without callbacks, by the first SEQUENCE on it (RFC 8881
+// section 2.10.3.1).
+func bindsAtFirstUse(err error) bool {
+	return errors.Is(err, v4.ErrOpNotInSession) || errors.Is(err, v4.ErrNotSupp) || errors.Is(err, v4.ErrOpIllegal)
 }
 
 // isOurs returns an error if a connection that does not know our session leads to another server than the connections

@@ -198,6 +198,16 @@ func (b *blocks) run(t *testing.T, count int) {
 	}
 }
 
+// refuseBind makes a server that knows BIND_CONN_TO_SESSION only behind a SEQUENCE, as nfs4j does.
+func refuseBind(s *nfs4test.Server) {
+	s.Hook = func(c nfs4test.Call) (a nfs4test.Action) {
+		if c.Ops[0].Op() == v4.OpBindConnToSession {
+			a = nfs4test.Fail(v4.OpBindConnToSession, v4.ErrOpNotInSession)
+		}
+		return a
+	}
+}
+
 func TestLoadSurvivesFaults(t *testing.T) {
 	type fault func(s *nfs4test.Server)
 	for name, tc := range map[string]struct {
@@ -231,6 +241,15 @@ func TestLoadSurvivesFaults(t *testing.T) {
 		"session destroyed, connections have to be bound": {
 			only: bench.NFSv41, state: true,
 			server: func(s *nfs4test.Server) { s.RequireBind = true }, fault: func(s *nfs4test.Server) { s.DestroySessions() },
+		},
+		"session destroyed, connections are bound by their first use": {
+			only: bench.NFSv41, state: true, server: refuseBind, fault: func(s *nfs4test.Server) { s.DestroySessions() },
+		},
+		"connections killed, and bound by their first use": {
+			only: bench.NFSv41, server: refuseBind, fault: func(s *nfs4test.Server) {
+				s.KillConnections(here)
+				s.KillConnections(there)
+			},
 		},
 		"connections killed": {fault: func(s *nfs4test.Server) {
 			s.KillConnections(here)
