@@ -83,15 +83,22 @@ func explanations() []explanation {
 				"new name, and look for an address translation (NAT) between client and server if it stays so",
 		},
 		{
-			statuses: []v4.Status{v4.ErrResource, v4.ErrNoSpc, v4.ErrTooSmall, v4.ErrServerFault}, cause: CauseResources,
-			says: "the server has no room for another client or session; use fewer jobs and paths, close other NFSv4 clients, " +
-				"or give it more (ONTAP: -v4.x-session-num-slots of 'vserver nfs modify'; FlashBlade: look at its alerts; " +
-				"Linux: memory of the server, and its log)",
+			statuses: []v4.Status{v4.ErrResource, v4.ErrNoSpc, v4.ErrTooSmall}, cause: CauseResources,
+			says: "the server has no room for another client or session; " + makeRoom,
+		},
+		{
+			statuses: []v4.Status{v4.ErrServerFault}, cause: CauseResources,
+			says: "the server failed; look at its log. If it has no room for another client or session, " + makeRoom,
 		},
 		{statuses: []v4.Status{v4.ErrROFS}, cause: CauseAccess, ask: (*inquiry).readOnly},
 		{statuses: []v4.Status{v4.ErrBadOwner}, cause: CauseAccess, says: "the server cannot map an owner. " + numericOwners},
 	}
 }
+
+// makeRoom is the advice for servers that have no room for another client.
+const makeRoom = "use fewer jobs and paths, close other NFSv4 clients, or give it more (ONTAP: " +
+	"-v4.x-session-num-slots of 'vserver nfs modify'; FlashBlade: look at its alerts; Linux: memory of the server, and " +
+	"its log)"
 
 // numericOwners is the advice for servers that must accept numeric owners (RFC 7530 section 5.9).
 const numericOwners = "Make it take owners as numbers (ONTAP: vserver nfs modify -vserver SVM -v4-numeric-ids " +

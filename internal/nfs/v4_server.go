@@ -677,7 +677,9 @@ func (s *serverV4) reclaimComplete(ctx context.Context) error {
 	// A data server has no state to reclaim (RFC 8881 section 13.10), and the owner of a shared client ID sends the call
 	// for it.
 	if s.use&v4.ExchangeUsePNFSDS == 0 && !s.shares {
-		if err := s.own(ctx, &v4.ReclaimComplete{}); err != nil && !errors.Is(err, v4.ErrCompleteAlready) {
+		err := s.own(ctx, &v4.ReclaimComplete{})
+		// A server must serve it (RFC 8881 section 17); the client of Linux goes on with one that does not.
+		if err != nil && !errors.Is(err, v4.ErrCompleteAlready) && !errors.Is(err, v4.ErrNotSupp) {
 			return err
 		}
 		s.completed.Store(true)

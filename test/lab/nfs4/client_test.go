@@ -503,6 +503,16 @@ func TestAServerThatLimitsSessionsKeepsNone(t *testing.T) {
 	}
 }
 
+// TestAServerMayLackOperations: the server of pynfs has neither.
+func TestAServerMayLackOperations(t *testing.T) {
+	for _, op := range []v4.Op{v4.OpReclaimComplete, v4.OpDestroyClientID} {
+		t.Run(op.String(), func(t *testing.T) {
+			s := &nfs4test.Server{LeaveState: true, Lacks: []v4.Op{op}}
+			load(t, mount4(t, s, bench.NFSv41, here, there), 4, 200)
+		})
+	}
+}
+
 func TestAFailedMountLeavesNothing(t *testing.T) {
 	for name, tc := range map[string]struct {
 		version bench.NFSVersion

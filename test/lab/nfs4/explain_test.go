@@ -109,8 +109,9 @@ func TestARefusedMountIsExplainedWithTheFixOfEachVendor(t *testing.T) {
 			&nfs4test.Server{Hook: failing(v4.OpCreateSession, v4.ErrNoSpc)}, bench.NFSv41, nfs.CauseResources,
 			[]string{"no room", "-v4.x-session-num-slots"},
 		},
-		"no room for a client": {
-			&nfs4test.Server{Hook: failing(v4.OpExchangeID, v4.ErrServerFault)}, bench.NFSv41, nfs.CauseResources, []string{"no room"},
+		"a fault of the server": {
+			&nfs4test.Server{Hook: failing(v4.OpExchangeID, v4.ErrServerFault)}, bench.NFSv41, nfs.CauseResources,
+			[]string{"the server failed; look at its log", "no room"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

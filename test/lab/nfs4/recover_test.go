@@ -199,14 +199,7 @@ func (b *blocks) run(t *testing.T, count int) {
 }
 
 // refuseBind makes a server that knows BIND_CONN_TO_SESSION only behind a SEQUENCE, as nfs4j does.
-func refuseBind(s *nfs4test.Server) {
-	s.Hook = func(c nfs4test.Call) (a nfs4test.Action) {
-		if c.Ops[0].Op() == v4.OpBindConnToSession {
-			a = nfs4test.Fail(v4.OpBindConnToSession, v4.ErrOpNotInSession)
-		}
-		return a
-	}
-}
+func refuseBind(s *nfs4test.Server) { s.Hook = failing(v4.OpBindConnToSession, v4.ErrOpNotInSession) }
 
 func TestLoadSurvivesFaults(t *testing.T) {
 	type fault func(s *nfs4test.Server)

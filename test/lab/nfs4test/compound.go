@@ -105,12 +105,17 @@ func (x *compound) refused(action Action) v4.Status {
 	return v4.OK
 }
 
+func (s *Server) lacks(op v4.Op) bool { return slices.Contains(s.Lacks, op) }
+
 // runOps executes the operations from a place on.
 func (x *compound) runOps(action Action, from int) (status v4.Status, done int) {
 	for i := from; i < len(x.Ops); i++ {
-		if action.Status != v4.OK && action.Op == x.Ops[i].Op() {
+		switch op := x.Ops[i].Op(); {
+		case action.Status != v4.OK && action.Op == op:
 			status = action.Status
-		} else {
+		case x.s.lacks(op):
+			status = v4.ErrNotSupp
+		default:
 			status = x.run1(x.Ops[i])
 		}
 		if status != v4.OK {

@@ -63,6 +63,8 @@ type Server struct {
 	ClientIDPerAddress bool
 	// Delegate grants a delegation with each OPEN, wanted or not.
 	Delegate bool
+	// Lacks are operations that the server does not serve.
+	Lacks []v4.Op
 	// LeaveState accepts state that is left at the end.
 	LeaveState bool
 	// LayoutTypes is fs_layout_types; Files if nil and there are layouts, otherwise none.

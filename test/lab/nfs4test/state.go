@@ -217,7 +217,7 @@ func (x *compound) mayOpen(o *v4.Open, c *client) v4.Status {
 		}
 		return v4.OK
 	}
-	if x.Minor > 0 && !c.reclaimed {
+	if x.Minor > 0 && !c.reclaimed && !x.s.lacks(v4.OpReclaimComplete) {
 		x.s.violate("OPEN before RECLAIM_COMPLETE")
 		return v4.ErrGrace
 	}
