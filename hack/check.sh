@@ -8,7 +8,7 @@
 # What changed is what differs from COMMIT (default: HEAD, or the commit before it
 # where the tree has no changes), files that git does not know yet included.
 #
-#   CHECK_SECONDS=N  begin no tests of importers later than this (default: 40), and
+#   CHECK_SECONDS=N  begin no tests of importers later than this (default: 32), and
 #                    name those that are left
 set -euo pipefail
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -69,7 +69,7 @@ done < <(grep '^own ' <<<"$tests")
 left=()
 mapfile -t importers < <(sed -n 's/^importer //p' <<<"$tests")
 while ((${#importers[@]})); do
-	if ((SECONDS >= ${CHECK_SECONDS:-40})); then
+	if ((SECONDS >= ${CHECK_SECONDS:-32})); then
 		left=("${importers[@]}")
 		break
 	fi
@@ -81,6 +81,6 @@ while ((${#importers[@]})); do
 	run_tests "$module" "${batch[@]}"
 done
 if ((${#left[@]})); then
-	say "not run, because ${CHECK_SECONDS:-40} s are over: ${#left[@]} importers, $(sed 's|^\. \./||; s| \./|/|' <<<"$(printf '%s\n' "${left[@]}")" | paste -sd ' ')"
+	say "not run, because ${CHECK_SECONDS:-32} s are over: ${#left[@]} importers, $(sed 's|^\. \./||; s| \./|/|' <<<"$(printf '%s\n' "${left[@]}")" | paste -sd ' ')"
 fi
 say "checked in $SECONDS s; not run: race detector, API server, cluster (make test)"
