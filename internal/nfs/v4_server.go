@@ -82,7 +82,7 @@ type serverV4 struct {
 	kick      chan struct{}
 	era       atomic.Uint64      // counts client IDs; stateMu guards changes
 	lost      atomic.Bool        // the client ID of the era is lost; stateMu guards changes
-	completed atomic.Bool        // RECLAIM_COMPLETE was sent in this era
+	completed atomic.Bool        // the server took RECLAIM_COMPLETE in this era
 	restarted atomic.Bool        // the server wants state to be reclaimed
 	revoked   atomic.Bool        // the server took some state away
 	pathDown  atomic.Bool        // the server has no connection for callbacks
@@ -677,12 +677,14 @@ func (s *serverV4) reclaimComplete(ctx context.Context) error {
 	// A data server has no state to reclaim (RFC 8881 section 13.10), and the owner of a shared client ID sends the call
 	// for it.
 	if s.use&v4.ExchangeUsePNFSDS == 0 && !s.shares {
-		err := s.own(ctx, &v4.ReclaimComplete{})
-		// A server must serve it (RFC 8881 section 17); the client of Linux goes on with one that does not.
-		if err != nil && !errors.Is(err, v4.ErrCompleteAlready) && !errors.Is(err, v4.ErrNotSupp) {
+		// A server must serve it (RFC 8881 section 17), but the client of Linux also goes on with one that does not. Such a
+		// server may set SEQ4_STATUS_RESTART_RECLAIM_NEEDED forever, which counts only after a RECLAIM_COMPLETE.
+		switch err := s.own(ctx, &v4.ReclaimComplete{}); {
+		case err == nil, errors.Is(err, v4.ErrCompleteAlready):
+			s.completed.Store(true)
+		case !isAbsent(err):
 			return err
 		}
-		s.completed.Store(true)
 	}
 	s.reclaiming.Store(false)
 	return nil
@@ -733,14 +735,17 @@ func isLost(err error) bool {
 	return errors.Is(err, v4.ErrBadSession) || errors.Is(err, v4.ErrDeadSession)
 }
 
-// bindsAtFirstUse reports whether the server does not serve BIND_CONN_TO_SESSION, as nfs4j 0.28 of dCache, which asks
-// for a SEQUENCE before it. A connection is then bound, without callbacks, by the first SEQUENCE on it (RFC 8881
+// bindsAtFirstUse reports whether the server refuses BIND_CONN_TO_SESSION without a SEQUENCE, as nfs4j 0.28 of dCache
+// does, or does not serve it. A connection is then bound, without callbacks, by the first SEQUENCE on it (RFC 8881
 // section 2.10.3.1).
-func bindsAtFirstUse(err error) bool {
-	return errors.Is(err, v4.ErrOpNotInSession) || errors.Is(err, v4.ErrNotSupp) || errors.Is(err, v4.ErrOpIllegal)
+func bindsAtFirstUse(err error) bool { return errors.Is(err, v4.ErrOpNotInSession) || isAbsent(err) }
+
+// isAbsent reports whether the server does not serve an operation.
+func isAbsent(err error) bool {
+	return errors.Is(err, v4.ErrNotSupp) || errors.Is(err, v4.ErrOpIllegal)
 }
 
-// isOurs returns an error if a connection that does not know our session leads to another server than the connections
+// isOurs returns an error if a connection that is not bound to our session leads to another server than the connections
 // in use. A path that was down when the client was created may do so. over makes a call on the connection.
 func (s *serverV4) isOurs(conn *rpc.Conn, over func(v4.Operation) error) error {
 	alone := !slices.ContainsFunc(s.channels, func(ch *channel) bool { c := ch.live(); return c != nil && c != conn })
