@@ -233,6 +233,8 @@ func whyInconclusive(j Judgement) string {
 		return "the run did not come to its end"
 	case j.Validity == bench.ValidityInvalid:
 		return "the numbers cannot be used"
+	case has(j.Findings, AboveWireLimit):
+		return "the speed of the links must be right first"
 	default:
 		return "not all that was asked was measured"
 	}

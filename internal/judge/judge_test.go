@@ -123,6 +123,14 @@ func TestVerdict(t *testing.T) {
 			reason: "a share of an unknown limit is unknown", want: bench.VerdictInconclusive, code: ExpectationNotMeasured, text: "not measured",
 			expect: bench.Expect{MinWirePercent: new(int32(1))}, mutate: func(r *runfile.Result) { r.Plan.Link = nil },
 		},
+		"AboveWire": {
+			reason: "more than the links carry proves nothing", want: bench.VerdictInconclusive, code: AboveWireLimit,
+			expect: bench.Expect{MinWirePercent: new(int32(90))}, mutate: func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = *bench.Bits(1e9) },
+		},
+		"MissedAboveWire": {
+			reason: "a threshold that is missed even so is missed", want: bench.VerdictFail,
+			expect: bench.Expect{MinIOPS: new(int64(9999))}, mutate: func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = *bench.Bits(1e9) },
+		},
 		"OneRepetition": {
 			reason: "one value has no variation", want: bench.VerdictInconclusive, code: ExpectationNotMeasured, text: "two repetitions",
 			expect: bench.Expect{MaxVariationPercent: new(int32(1))}, mutate: func(r *runfile.Result) {

@@ -114,7 +114,8 @@ func compare[T int32 | int64](o *outcome, what, bound string, want, got *T, scal
 func plain(v int64) string { return fmt.Sprint(v) }
 
 // verdict returns the verdict. An invalid or partial run is inconclusive. A
-// suspect run passes or fails, and its validity is shown beside the verdict.
+// suspect run passes or fails, and its validity is shown beside the verdict. More than the links can carry is no
+// reason to pass: the load did not cross them, or their speed is declared wrongly.
 func (c *facts) verdict(j Judgement, o outcome) bench.Verdict {
 	partial := slices.ContainsFunc(j.Findings, func(f bench.Finding) bool { return f.Code == Partial })
 	switch {
@@ -124,7 +125,7 @@ func (c *facts) verdict(j Judgement, o outcome) bench.Verdict {
 		return bench.VerdictInconclusive
 	case o.missed:
 		return bench.VerdictFail // what was not measured cannot improve the result
-	case o.unmeasured:
+	case o.unmeasured, has(j.Findings, AboveWireLimit):
 		return bench.VerdictInconclusive
 	default:
 		return bench.VerdictPass
