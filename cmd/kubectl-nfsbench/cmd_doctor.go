@@ -34,6 +34,7 @@ const (
 	checkOfSuite   = "suite"
 	checkPolicy    = "policy"
 	checkSecret    = "secret"
+	checkArray     = "array"
 	checkStorage   = "storage"
 	checkPlan      = "plan"
 	checkMemory    = "memory and CPU"
@@ -184,6 +185,10 @@ func (d *doctor) examine(ctx context.Context, u *unstructured.Unstructured) erro
 	d.lookAtPolicy(ctx)
 	for _, use := range plan.SecretUses(d.b) {
 		d.lookAtSecret(ctx, use)
+	}
+	if plan.HasSurvey(d.b) {
+		d.warn(checkArray, "it was not asked: only the run asks it, before the load and with the Secret. Try its management "+
+			"address and login with 'nfsbench survey'")
 	}
 	target, known := d.target(ctx)
 	x := manifest.Examination{

@@ -128,7 +128,7 @@ func TestTheDoctorExaminesALoadWithoutADatabase(t *testing.T) {
 	c.answer(runfile.Check{Check: "export", Result: runfile.CheckFail, Message: "no such export"})
 	array := gen.ONTAP("10.0.9.1", "svm1", "oracle") // its Secret has the label
 	c.doctor(gen.Benchmark("x", gen.Export("/vol/oradata", "10.0.1.61"), gen.Clients(8), array)).mustEnd(t, cli.ExitFailed).mustSay(t,
-		"OK    policy", "OK    storage         /vol/oradata at 10.0.1.61", "FAIL  export          no such export", "1 of")
+		"OK    policy", "WARN  array           it was not asked", "OK    storage         /vol/oradata at 10.0.1.61", "FAIL  export          no such export", "1 of")
 	if len(c.jobs) != 1 || *c.jobs[0].Spec.Parallelism != 1 || *c.jobs[0].Spec.Completions != 1 {
 		t.Fatalf("Jobs %+v", c.jobs)
 	}

@@ -163,6 +163,10 @@ func serverCases() map[string]findingCase {
 		"fewer I/Os than slots": {v41, slots(64, 64, 2, 32), SessionSlots, "", bench.ValidityValid, ""},
 		"fallback":              {local, fallback(2000, goodBytes/10), LayoutFallback, bench.SeverityWarning, bench.ValiditySuspect, `^2000 I/Os with 12\.5 GiB \(3\.3 %\) .* in repetition 2\. .*port 2049`},
 		"small fallback":        {local, fallback(1, 1<<20), LayoutFallback, bench.SeverityInfo, bench.ValidityValid, `^1 I/Os`},
+		"no layout": {nativePNFS(), server(func(s *runfile.NFSServer) {
+			s.LayoutsGranted, s.LayoutFallbacks, s.LayoutFallbackBytes = 0, 2000, goodBytes
+		}), LayoutFallback, "", bench.ValidityInvalid, ""},
+		"layouts without use":   {nativePNFS(), fallback(2000, goodBytes/10), LayoutFallback, bench.SeverityWarning, bench.ValidityInvalid, `^2000 I/Os`},
 		"no fallback":           {local, nothing, LayoutFallback, "", bench.ValidityValid, ""},
 		"fallback of v4.1":      {v41, fallback(1, 1<<20), LayoutFallback, "", bench.ValidityValid, ""},
 		"blocks":                {nativePNFS(), server(func(s *runfile.NFSServer) { s.LayoutType = "blocks" }), LayoutTypeUnsupported, bench.SeverityWarning, bench.ValidityInvalid, `type blocks, and this client speaks files`},

@@ -26,6 +26,7 @@ const (
 	checkRoute  = "route"
 	checkPort   = "port"
 	checkExport = "export"
+	checkLayout = "layouts"
 	checkPath   = "path"
 	checkWrite  = "write"
 )
@@ -192,6 +193,10 @@ func (e examination) mount(ctx context.Context) {
 	}
 	defer func() { _ = t.Close() }()
 	e.say(checkExport, runfile.CheckOK, "%s", mountWords(t.Facts()))
+	if e.o.Plan.Engine.NFSVersion == bench.PNFS {
+		e.say(checkLayout, runfile.CheckWarn, "whether the server gives layouts of pNFS shows only under load: without them "+
+			"the run is Invalid (ProtocolMismatch)")
+	}
 	checked := target.Check(within, t)
 	for _, p := range t.Facts().Paths {
 		if p.LargeCall == string(nfs.LargeAcknowledged) {

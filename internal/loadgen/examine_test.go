@@ -10,6 +10,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/targettest"
 )
 
 // TestAnExaminationEndsWhereAMountHangs: a system call on a dead mount does not end with its context.
@@ -34,4 +35,21 @@ func TestAnExaminationEndsWhereAMountHangs(t *testing.T) {
 		}
 		close(hang)
 	})
+}
+
+// TestAnExaminationSaysThatItSeesNoLayouts: a server may take pNFS and give no layout.
+func TestAnExaminationSaysThatItSeesNoLayouts(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[bench.NFSVersion]bool{bench.NFSv41: false, bench.PNFS: true} {
+		open := func(context.Context) (target.Target, error) { return &targettest.Memory{}, nil }
+		plan := runfile.Plan{
+			Engine:   runfile.Engine{Client: bench.ClientKernel, NFSVersion: version, MountTimeoutSeconds: 20},
+			Workload: bench.Workload{Raw: &bench.RawWorkload{Jobs: 1}},
+		}
+		said := map[string]string{}
+		Examine(t.Context(), Options{Plan: plan, Open: open, Now: time.Now}, func(c runfile.Check) { said[c.Check] = c.Result })
+		if got := said[checkLayout] == runfile.CheckWarn; got != want || said[checkExport] != runfile.CheckOK {
+			t.Errorf("%s: %+v", version, said)
+		}
+	}
 }
