@@ -5,7 +5,6 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/measure"
-	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // cause is a finding that explains others, which then say nothing new.
@@ -21,8 +20,6 @@ func causes() []cause {
 	return []cause{
 		// The embedded server is there to try things out: short windows over small files belong to that.
 		{EmbeddedServer, []Code{TooShort, CacheSuspected}, bench.SeverityInfo, func(*facts) bool { return true }},
-		// Without a layout all I/O goes through the metadata server, and no data server has failed.
-		{PNFSNotRedirected, []Code{LayoutFallback}, bench.SeverityWarning, grantedNoLayout},
 		// Other work made the machine busy, and not the load.
 		{ForeignLoad, []Code{ClientCPUBound}, bench.SeverityWarning, othersKeptTheMachineBusy},
 	}
@@ -50,11 +47,6 @@ func (c *facts) idleMachineIsBusy() bool {
 			return measure.AtLeastPermille(w.NodeCPUPermille, measure.ForeignCPU)
 		})
 	})
-}
-
-func grantedNoLayout(c *facts) bool {
-	granted := func(s runfile.NFSServer) bool { return s.LayoutsGranted > 0 }
-	return !slices.ContainsFunc(c.Overall.Servers, granted)
 }
 
 // explained leaves out the findings that another one explains.

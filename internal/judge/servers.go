@@ -76,9 +76,9 @@ func checkFallback(c *facts, found *findings) {
 		return
 	}
 	found.add(LayoutFallback, warningIf(worst >= layoutFallbackShare), "%d I/Os with %s (%s) went through the metadata "+
-		"server although pNFS was declared, in repetition %s. A data server did not answer, or its layout was recalled. "+
-		"Check that a firewall lets the client connect to port 2049 of each data server, and that the data servers and "+
-		"their LIFs are up.", ios, human.Bytes(bytes), human.Share(shareOf(bytes, all)), listed(where))
+		"server although pNFS was declared, in repetition %s. The server gave no layout, a data server did not answer, or "+
+		"a layout was recalled. Check that a firewall lets the client connect to port 2049 of each data server, and that "+
+		"the data servers and their LIFs are up.", ios, human.Bytes(bytes), human.Share(shareOf(bytes, all)), listed(where))
 }
 
 // checkLayoutType reports layouts that the client cannot read.
