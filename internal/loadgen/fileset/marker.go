@@ -29,6 +29,10 @@ const (
 	markerAbout   = "The files beside this one are test data of nfsbench and may be removed, with 'nfsbench clean' or " +
 		"by hand."
 	markerMaxBytes = 4 << 20
+
+	// markerReads is how often a marker is read again that its client replaces between the open and the read. A
+	// client replaces its marker when it prepares its files and when they are full.
+	markerReads = 3
 )
 
 // marker is the content of the file that makes a directory ours.
@@ -53,6 +57,9 @@ type marker struct {
 // runfile.FailureForeignFiles.
 func readMarker(ctx context.Context, dir target.Directory, name string) (marker, error) {
 	raw, err := readSmall(ctx, dir, name)
+	for again := 0; target.IsStale(err) && again < markerReads; again++ {
+		raw, err = readSmall(ctx, dir, name)
+	}
 	if err != nil {
 		return marker{}, fmt.Errorf("read marker %q: %w", name, err)
 	}

@@ -239,6 +239,10 @@ func IsExist(err error) bool { return errors.Is(err, fs.ErrExist) && !IsNotEmpty
 // IsNotEmpty reports whether err means that a directory has entries. Targets wrap syscall.ENOTEMPTY.
 func IsNotEmpty(err error) bool { return errors.Is(err, syscall.ENOTEMPTY) }
 
+// IsStale reports whether err means that an open file no longer exists: somebody removed it, or gave its name to
+// another file. Targets wrap syscall.ESTALE, as the kernel's NFS client does.
+func IsStale(err error) bool { return errors.Is(err, syscall.ESTALE) }
+
 // Arena is page-aligned memory outside the Go heap, cut into equal buffers: O_DIRECT requires the alignment,
 // and the garbage collector does not scan it.
 type Arena struct {

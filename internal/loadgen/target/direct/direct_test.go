@@ -288,6 +288,36 @@ func TestMeasuredWritesAreStableAndFillingIsNot(t *testing.T) {
 	}
 }
 
+func TestAFileThatAnotherTookTheNameOfIsStale(t *testing.T) {
+	port, served := serve(t)
+	tgt, err := direct.Open(t.Context(), options(port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tgt.Close() }()
+	dir, err := tgt.Directory(t.Context(), "d", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(served, "d", "marker")
+	for _, name := range []string{path, path + ".part"} {
+		if err := os.WriteFile(name, []byte("data"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := dir.Open(t.Context(), "marker", target.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	if err := os.Rename(path+".part", path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.ReadAt(t.Context(), make([]byte, 4), 0); !target.IsStale(err) || target.CodeOf(err) != runfile.FailureIO {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestWhatWasFilledSurvivesARestartOfTheServer(t *testing.T) {
 	var writes atomic.Int64
 	s := &faulty.Server{}

@@ -150,7 +150,8 @@ func (t *Target) explain(err error) error {
 	case rpc.IsProtocolError(err):
 		return target.Fail(runfile.FailureProtocol, fmt.Sprintf("the replies of %s make no sense", t.where), err)
 	case nfs.IsStale(err):
-		return target.Fail(runfile.FailureIO, "somebody removed the file or its export under the load", err)
+		return target.Fail(runfile.FailureIO, "somebody removed the file or its export under the load",
+			fmt.Errorf("%w: %w", syscall.ESTALE, err))
 	default:
 		return err
 	}
