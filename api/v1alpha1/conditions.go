@@ -3,13 +3,14 @@ package v1alpha1
 // The types of conditions.
 const (
 	// ConditionReady is True when the run succeeded and its results
-	// are in the status (kstatus: Current).
+	// are in the status (kstatus: Current). Its message is that of the object;
+	// the other conditions have their reasons.
 	ConditionReady = "Ready"
 	// ConditionReconciling is True while there is work to do (kstatus:
-	// InProgress).
+	// InProgress), False while the object is suspended, and absent otherwise.
 	ConditionReconciling = "Reconciling"
 	// ConditionStalled is True when the run has failed for good (kstatus:
-	// Failed).
+	// Failed), and absent otherwise.
 	ConditionStalled = "Stalled"
 	// ConditionStorageProvisioned is True when the storage can be used.
 	ConditionStorageProvisioned = "StorageProvisioned"
@@ -21,9 +22,11 @@ const (
 	// connections and is configured as declared; it is absent without one.
 	ConditionDatabaseReady = "DatabaseReady"
 	// ConditionProtocolVerified is True when the declared protocol was seen
-	// to carry the load, False when another did.
+	// to carry the load, False when another did. It is absent until something
+	// was measured.
 	ConditionProtocolVerified = "ProtocolVerified"
-	// ConditionResultsCollected is True when all clients' results are kept.
+	// ConditionResultsCollected is True when all clients' results are kept,
+	// False when a part is. It is absent without a result.
 	ConditionResultsCollected = "ResultsCollected"
 	// ConditionCleanedUp is True when everything that the run created, but
 	// its result, is gone; False names what is left.

@@ -13,7 +13,9 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,shortName=nfsb,categories=nfsbench
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Succeeded")].reason`
 // +kubebuilder:printcolumn:name="Verdict",type=string,JSONPath=`.status.verdict`
+// +kubebuilder:printcolumn:name="Validity",type=string,JSONPath=`.status.validity`
 // +kubebuilder:printcolumn:name="Workload",type=string,JSONPath=`.status.summary.workload`
 // +kubebuilder:printcolumn:name="Protocol",type=string,JSONPath=`.status.summary.protocol`
 // +kubebuilder:printcolumn:name="MB/s",type=integer,JSONPath=`.status.summary.throughputMegabytesPerSecond`
@@ -21,7 +23,6 @@ import (
 // +kubebuilder:printcolumn:name="p99",type=string,JSONPath=`.status.summary.p99Latency`
 // +kubebuilder:printcolumn:name="% wire",type=integer,JSONPath=`.status.summary.wirePercent`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:printcolumn:name="Validity",type=string,priority=1,JSONPath=`.status.validity`
 // +kubebuilder:printcolumn:name="MB/s 95%",type=string,priority=1,JSONPath=`.status.summary.intervals.throughput`
 // +kubebuilder:printcolumn:name="p99 95%",type=string,priority=1,JSONPath=`.status.summary.intervals.p99Latency`
 // +kubebuilder:printcolumn:name="Latency",type=string,priority=1,JSONPath=`.status.summary.meanLatency`

@@ -171,7 +171,7 @@ func messageOf(s *scope, err error) string {
 func conditions() (underWay, finished []pass.Condition[*scope]) {
 	storageProvisioned := func(s *scope, _ error) pass.State {
 		if s.tridentSilent && s.outcome == nil {
-			return pass.Unknown(s.storage.Reason, s.storage.Message)
+			return pass.Unknown(s.storage.Reason, "")
 		}
 		return pass.StateOf(s.storage)
 	}
@@ -195,7 +195,7 @@ func preflightPassed(s *scope, _ error) pass.State {
 	case !plan.HasSurvey(s.b):
 		return pass.State{Absent: true}
 	case s.preflight == nil && s.surveying != nil:
-		return pass.Unknown(s.surveying.Reason, s.surveying.Message)
+		return pass.Unknown(s.surveying.Reason, "")
 	default:
 		return pass.StateOf(s.preflight)
 	}
@@ -235,11 +235,14 @@ func databaseReady(s *scope, _ error) pass.State {
 	}
 }
 
+// protocolVerified computes the condition ProtocolVerified. Only runs that measured something have it.
 func protocolVerified(s *scope, _ error) pass.State {
 	if s.judgement == nil {
-		return pass.Unknown(v1alpha1.ReasonNotObserved, "the protocol is verified under load")
+		return pass.State{Absent: true}
 	}
 	switch e := s.judgement.Protocol; {
+	case e.Verified == nil && s.judgement.Summary == nil:
+		return pass.State{Absent: true}
 	case e.Verified == nil:
 		return pass.Unknown(v1alpha1.ReasonNotObserved, e.Message)
 	case *e.Verified:
@@ -249,29 +252,32 @@ func protocolVerified(s *scope, _ error) pass.State {
 	}
 }
 
+// resultsCollected computes the condition ResultsCollected. Only runs that have ended, and that have a result, have it.
 func resultsCollected(s *scope, _ error) pass.State {
 	switch {
 	case s.outcome == nil:
-		return pass.Unknown(v1alpha1.ReasonNotObserved, "")
+		return pass.State{Absent: true}
 	case allFinal(s) && s.outcome.phase == v1alpha1.PhaseSucceeded:
 		return pass.True(v1alpha1.ReasonCollected, "")
 	case s.result != nil && len(s.result.Clients) > 0:
 		return pass.False(judge.Partial, "the run did not come to its end; what was measured is partial")
 	default:
-		return pass.False(v1alpha1.ReasonNotObserved, "the run ended before it measured anything")
+		return pass.State{Absent: true}
 	}
 }
 
+// succeeded computes the condition Succeeded, whose message would be that of Ready.
 func succeeded(s *scope, err error) pass.State {
 	switch {
 	case s.outcome == nil && err != nil:
-		return pass.Unknown(v1alpha1.ReasonRetrying, err.Error())
+		return pass.Unknown(v1alpha1.ReasonRetrying, "")
 	case s.outcome == nil:
-		return pass.Unknown(underWay(s))
+		reason, _ := underWay(s)
+		return pass.Unknown(reason, "")
 	case s.outcome.phase == v1alpha1.PhaseSucceeded:
-		return pass.True(s.outcome.reason, s.outcome.message)
+		return pass.True(s.outcome.reason, "")
 	default:
-		return pass.False(s.outcome.reason, "") // Ready has the message
+		return pass.False(s.outcome.reason, "")
 	}
 }
 
@@ -334,18 +340,19 @@ func transitions(before, after *v1alpha1.NFSBenchmark, queued []event) []event {
 		v1alpha1.ConditionDatabaseReady,
 	} {
 		if c := pass.Changed(was.Conditions, is.Conditions, kind); c != nil {
-			out = append(out, conditionEvent(*c)...)
+			out = append(out, conditionEvent(*c, is.Message)...)
 		}
 	}
 	return out
 }
 
-// conditionEvent returns the event of a condition with a new status or reason; none for most.
-func conditionEvent(c metav1.Condition) []event {
+// conditionEvent returns the event of a condition with a new status or reason, and the message of the status; none for
+// most.
+func conditionEvent(c metav1.Condition, message string) []event {
 	e := event{Reason: c.Reason, Action: c.Type, Note: c.Message, Warning: true}
 	switch {
 	case c.Type == v1alpha1.ConditionReconciling && c.Reason == v1alpha1.ReasonTargetTaken:
-		e.Action = "Reconcile"
+		e.Action, e.Note = "Reconcile", message
 	case c.Type == v1alpha1.ConditionReconciling:
 		return nil
 	case c.Reason == v1alpha1.ReasonDatabaseStarting:

@@ -131,10 +131,10 @@ func TestARunThatDoesNotEndWellHasNoVerdictOfItsNumbers(t *testing.T) {
 func TestALostTargetIsOneEvent(t *testing.T) {
 	t.Parallel()
 	reconciling := func(reason string) *v1alpha1.NFSBenchmark {
-		b := &v1alpha1.NFSBenchmark{}
+		b := &v1alpha1.NFSBenchmark{Status: v1alpha1.NFSBenchmarkStatus{Message: "taken by x"}}
 		if reason != "" {
 			meta.SetStatusCondition(&b.Status.Conditions, metav1.Condition{
-				Type: v1alpha1.ConditionReconciling, Status: metav1.ConditionTrue, Reason: reason, Message: "taken by x",
+				Type: v1alpha1.ConditionReconciling, Status: metav1.ConditionTrue, Reason: reason,
 			})
 		}
 		return b

@@ -114,7 +114,7 @@ func (r *Reconciler) provisionServer(ctx context.Context, s *scope) (next, error
 	case t == nil:
 		return s.wait(v1alpha1.ReasonProvisioning, "waiting for the embedded server to be ready", soon)
 	case t.Fatal:
-		s.storage = &fact{Reason: t.Reason, Message: t.Message}
+		s.storage = &fact{Reason: t.Reason} // Ready has the message
 		return s.fail(t.Reason, "the embedded NFS server does not run: "+t.Message)
 	default:
 		return s.wait(t.Reason, t.Message, soon)
@@ -180,7 +180,7 @@ const (
 
 // storageWaits sets the conditions of the storage and of the run.
 func (s *scope) storageWaits(reason, message string) (next, error) {
-	s.storage = &fact{Reason: reason, Message: message}
+	s.storage = &fact{Reason: reason} // Ready has the message
 	return s.wait(reason, message, soon)
 }
 

@@ -202,22 +202,25 @@ const (
 	Held       HealthKind = "Held"
 )
 
-// HealthConditions returns the conditions of kstatus, which end the table of a kind.
+// HealthConditions returns the conditions of kstatus, which end the table of a kind. Only Ready carries the message, so
+// that a description says it once. As kstatus asks, Reconciling and Stalled are absent where they are not true; a
+// benchmark that is held back keeps Reconciling, with the reason.
 func HealthConditions[S any](of func(S, error) Health) []Condition[S] {
-	isTrue := func(kind HealthKind) func(S, error) State {
-		return func(s S, err error) State {
-			h := of(s, err)
-			if h.Kind == kind {
-				return True(h.Reason, h.Message)
-			}
-			return False(h.Reason, "")
+	reconciling := func(s S, err error) State {
+		switch h := of(s, err); h.Kind {
+		case Held:
+			return False(h.Reason, h.Message)
+		case InProgress:
+			return True(h.Reason, "")
+		default:
+			return State{Absent: true}
 		}
 	}
-	reconciling := func(s S, err error) State {
-		if h := of(s, err); h.Kind == Held {
-			return False(h.Reason, h.Message)
+	stalled := func(s S, err error) State {
+		if h := of(s, err); h.Kind == Failed {
+			return True(h.Reason, "the condition Ready says why")
 		}
-		return isTrue(InProgress)(s, err)
+		return State{Absent: true}
 	}
 	ready := func(s S, err error) State {
 		switch h := of(s, err); h.Kind {
@@ -231,7 +234,7 @@ func HealthConditions[S any](of func(S, error) Health) []Condition[S] {
 	}
 	return []Condition[S]{
 		{Type: v1alpha1.ConditionReconciling, State: reconciling},
-		{Type: v1alpha1.ConditionStalled, State: isTrue(Failed)},
+		{Type: v1alpha1.ConditionStalled, State: stalled},
 		{Type: v1alpha1.ConditionReady, State: ready},
 	}
 }

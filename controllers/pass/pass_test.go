@@ -39,14 +39,15 @@ func TestPhasesRunInOrderUpToTheOneThatEndsThePass(t *testing.T) {
 	}
 }
 
-// The message stands where a tool looks for it, and nothing is ready of what is held back.
+// The message stands once, abnormal conditions are absent where they are not true, and nothing is ready of what is held
+// back.
 func TestGenericToolsUnderstandTheHealth(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[HealthKind][3]State{ // Reconciling, Stalled, Ready
-		InProgress: {True("R", "m"), False("R", ""), False("R", "m")},
-		Failed:     {False("R", ""), True("R", "m"), False("R", "m")},
-		Current:    {False("R", ""), False("R", ""), True("R", "m")},
-		Held:       {False("R", "m"), False("R", ""), {Absent: true}},
+		InProgress: {True("R", ""), {Absent: true}, False("R", "m")},
+		Failed:     {{Absent: true}, True("R", "the condition Ready says why"), False("R", "m")},
+		Current:    {{Absent: true}, {Absent: true}, True("R", "m")},
+		Held:       {False("R", "m"), {Absent: true}, {Absent: true}},
 	} {
 		table := HealthConditions(func(int, error) Health { return Health{Kind: kind, Reason: "R", Message: "m"} })
 		for i, c := range table {

@@ -209,6 +209,22 @@ func TestAnEmptyResultIsJudged(t *testing.T) {
 	}
 }
 
+func TestAFailureSaysEnoughOfARunThatMeasuredNothing(t *testing.T) {
+	failed := func(repetitions int) Judgement {
+		r := good(t)
+		l := &r.Clients[0].Load
+		l.Repetitions = l.Repetitions[:repetitions]
+		l.Failure = &runfile.Failure{Code: runfile.FailureUnreachable, Message: "no path answered."}
+		return Judge(r)
+	}
+	if j := failed(0); hasFinding(j, Partial, "repetitions were measured") || !hasFinding(j, Partial, "no path answered") {
+		t.Errorf("without a repetition: %+v", j.Findings)
+	}
+	if j := failed(1); !hasFinding(j, Partial, "1 of 3 repetitions were measured") {
+		t.Errorf("after one repetition: %+v", j.Findings)
+	}
+}
+
 func TestSamplesOutsideTheMeasuredWindowDoNotCount(t *testing.T) {
 	t.Parallel()
 	r := good(t)

@@ -73,14 +73,18 @@ func (l *list) scalars(b *v1alpha1.NFSBenchmark) {
 
 // conditions: all that belong to the phase, each well formed and current.
 func (l *list) conditions(b *v1alpha1.NFSBenchmark) {
-	want := []string{
-		v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled, v1alpha1.ConditionStorageProvisioned,
-		v1alpha1.ConditionProtocolVerified, v1alpha1.ConditionResultsCollected, v1alpha1.ConditionSucceeded,
-	}
+	want := []string{v1alpha1.ConditionStorageProvisioned, v1alpha1.ConditionSucceeded}
 	if !isHeld(b) {
 		want = append(want, v1alpha1.ConditionReady)
 	}
+	if b.Status.Phase == v1alpha1.PhaseSucceeded {
+		want = append(want, v1alpha1.ConditionProtocolVerified, v1alpha1.ConditionResultsCollected)
+	}
 	l.wellFormed(b.Status.Conditions, b.Generation, string(b.Status.Phase), want)
+	for _, c := range b.Status.Conditions {
+		again := c.Type != v1alpha1.ConditionReady && !isHeld(b) && c.Message != "" && strings.Contains(b.Status.Message, c.Message)
+		l.check(!again, "%s repeats what Ready and status.message say: %q", c.Type, c.Message)
+	}
 }
 
 // wellFormed: the wanted conditions are there, and all are current and can be read.
@@ -93,6 +97,8 @@ func (l *list) wellFormed(all []metav1.Condition, generation int64, phase string
 		l.check(camel.MatchString(c.Reason), "the reason of %s is not CamelCase: %q", c.Type, c.Reason)
 		l.check(c.ObservedGeneration == generation, "condition %s is of generation %d, the spec of %d", c.Type, c.ObservedGeneration, generation)
 		l.check(!strings.Contains(c.Message, "\n"), "the message of %s has several lines: %q", c.Type, c.Message)
+		abnormal := c.Type == v1alpha1.ConditionStalled || c.Type == v1alpha1.ConditionReconciling && c.Reason != v1alpha1.ReasonSuspended
+		l.check(!abnormal || c.Status == metav1.ConditionTrue, "%s is %s: kstatus takes an absent one for False", c.Type, c.Status)
 	}
 }
 

@@ -15,8 +15,7 @@ func SuiteProblems(before, after *v1alpha1.NFSBenchmarkSuite) []string {
 	l := &list{}
 	l.suiteScalars(after)
 	l.wellFormed(after.Status.Conditions, after.Generation, string(after.Status.Phase), []string{
-		v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled, v1alpha1.ConditionMatrixValid,
-		v1alpha1.ConditionWorkflowsAvailable, v1alpha1.ConditionSucceeded,
+		v1alpha1.ConditionMatrixValid, v1alpha1.ConditionWorkflowsAvailable, v1alpha1.ConditionSucceeded,
 	})
 	l.suiteKstatus(after)
 	l.suiteRun(after)
@@ -49,7 +48,7 @@ func (l *list) suiteKstatus(s *v1alpha1.NFSBenchmarkSuite) {
 	is := func(kind string) metav1.ConditionStatus { return statusIn(s.Status.Conditions, kind) }
 	stalled, busy, ready := is(v1alpha1.ConditionStalled), is(v1alpha1.ConditionReconciling), is(v1alpha1.ConditionReady)
 	l.check(stalled != metav1.ConditionTrue || busy != metav1.ConditionTrue, "Stalled and Reconciling are both True")
-	l.check(ready != metav1.ConditionTrue || stalled == metav1.ConditionFalse && busy == metav1.ConditionFalse, "Ready beside Stalled %s and Reconciling %s", stalled, busy)
+	l.check(ready != metav1.ConditionTrue || stalled != metav1.ConditionTrue && busy != metav1.ConditionTrue, "Ready beside Stalled %s and Reconciling %s", stalled, busy)
 	l.check(ready != metav1.ConditionFalse || stalled == metav1.ConditionTrue || busy == metav1.ConditionTrue, "not Ready, and neither Stalled nor Reconciling")
 	switch s.Status.Phase {
 	case v1alpha1.SuiteSucceeded:
