@@ -25,12 +25,18 @@ func causes() []cause {
 	}
 }
 
-// othersKeptTheMachineBusy reports whether the machine as a whole was busy, which it was before the load, too, and each
-// load used a small part of its CPUs.
+// othersKeptTheMachineBusy reports whether the machine as a whole was busy, each load used a small part of its CPUs, and
+// the machine was busy before the load, too, or nobody looked.
 func othersKeptTheMachineBusy(c *facts) bool {
+	return c.busyBesideLoad() && (c.idleMachineIsBusy() || c.idleIsUnknown())
+}
+
+// busyBesideLoad reports whether nothing but the machine as a whole was busy, and each load used a small part of its
+// CPUs.
+func (c *facts) busyBesideLoad() bool {
 	cpu, cpus := c.Overall.ClientCPU, int32(0)
 	only := measure.ClientCPU{BusiestNodePermille: cpu.BusiestNodePermille}
-	if len(c.busyClient(cpu)) != len(c.busyClient(only)) || !c.idleMachineIsBusy() {
+	if seen := c.busyClient(cpu); len(seen) == 0 || len(seen) != len(c.busyClient(only)) {
 		return false
 	}
 	for _, cl := range c.Clients {
@@ -42,11 +48,23 @@ func othersKeptTheMachineBusy(c *facts) bool {
 }
 
 func (c *facts) idleMachineIsBusy() bool {
-	return slices.ContainsFunc(c.Repetitions, func(s measure.RepetitionFacts) bool {
-		return slices.ContainsFunc(c.IdleBefore(s.Repetition), func(w measure.Idle) bool {
-			return measure.AtLeastPermille(w.NodeCPUPermille, measure.ForeignCPU)
-		})
+	return slices.ContainsFunc(c.idle(), func(w measure.Idle) bool {
+		return measure.AtLeastPermille(w.NodeCPUPermille, measure.ForeignCPU)
 	})
+}
+
+// idleIsUnknown reports whether a load without an idle baseline used no CPU but its own: the kernel's mounts and the
+// processes of a database use some for it.
+func (c *facts) idleIsUnknown() bool {
+	return len(c.idle()) == 0 && !c.Kernel() && !c.engine.database
+}
+
+// idle returns the idle baselines of all repetitions.
+func (c *facts) idle() (all []measure.Idle) {
+	for _, s := range c.Repetitions {
+		all = append(all, c.IdleBefore(s.Repetition)...)
+	}
+	return all
 }
 
 // explained leaves out the findings that another one explains.

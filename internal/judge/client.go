@@ -158,9 +158,17 @@ func checkPace(c *facts, found *findings) {
 }
 
 // checkForeignLoad looks for other load in the idle baseline before a
-// repetition. Under load, ArrayDisagrees reports what the storage moved beyond
-// the clients.
+// repetition, or, without one, for CPU that the load did not use. Under load, ArrayDisagrees reports what the storage
+// moved beyond the clients.
 func checkForeignLoad(c *facts, found *findings) {
+	full := measure.AtLeastPermille(c.Overall.WirePermille, wireSaturated)
+	if c.Capacity == nil && !full && c.busyBesideLoad() && c.idleIsUnknown() { // a search says what limits it
+		cpu := c.Overall.ClientCPU
+		found.warn(ForeignLoad, "The CPUs of a client machine were %s busy, and the load used %.2f cores: something else "+
+			"used the others, such as a server on the same machine. Run again when it is quiet, or with an idle baseline "+
+			"(run.baselineSeconds; --baseline), which shows it.", permilleText(cpu.BusiestNodePermille),
+			float64(cpu.Millicores)/1000)
+	}
 	for _, s := range c.Repetitions {
 		var seen []string
 		for _, idle := range c.IdleBefore(s.Repetition) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"regexp"
+	"slices"
 	"testing"
 	"time"
 
@@ -385,5 +386,40 @@ func TestTheDocsListEveryCodeAndNoOther(t *testing.T) {
 	}
 	if diff := cmp.Diff(Codes(), documented); diff != "" {
 		t.Errorf("findings.md.tmpl and the table of codes differ, order included:\n%s", diff)
+	}
+}
+
+// TestCPUThatTheLoadDidNotUseIsOtherWork: without an idle baseline nobody has looked what the machine does by itself.
+func TestCPUThatTheLoadDidNotUseIsOtherWork(t *testing.T) {
+	t.Parallel()
+	noBaseline := func(r *runfile.Result) {
+		o := r.Clients[0].Observed
+		o.Windows = slices.DeleteFunc(o.Windows, func(w runfile.ObservedWindow) bool { return w.Kind == runfile.SpanBaseline })
+	}
+	fourCPUs := func(r *runfile.Result) { // of which the load used 3.3
+		r.Clients[0].Host.CPUs = 4
+		eachWindow(r, runfile.SpanMeasure, func(w *runfile.ObservedWindow) { w.CgroupCPUMicroseconds = new(int64(200e6)) })
+	}
+	for name, tc := range map[string]struct {
+		base    func(testing.TB) runfile.Result
+		changes []func(*runfile.Result)
+		want    Code
+	}{
+		"no baseline":                       {good, []func(*runfile.Result){noBaseline}, ForeignLoad},
+		"a quiet baseline":                  {good, nil, ClientCPUBound},
+		"the load used most of the machine": {good, []func(*runfile.Result){noBaseline, fourCPUs}, ClientCPUBound},
+		"the kernel's client":               {kernelRun, []func(*runfile.Result){noBaseline}, ClientCPUBound},
+	} {
+		r := tc.base(t)
+		eachWindow(&r, runfile.SpanMeasure, func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(930)) })
+		for _, change := range tc.changes {
+			change(&r)
+		}
+		j := Judge(r)
+		for _, code := range []Code{ForeignLoad, ClientCPUBound} {
+			if hasFinding(j, code, "") != (code == tc.want) {
+				t.Errorf("%s: want %s alone: %+v", name, tc.want, j.Findings)
+			}
+		}
 	}
 }
