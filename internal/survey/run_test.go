@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
+	"github.com/nfsbench/nfsbench/internal/storage/rest"
 )
 
 // array is a source that does what the test says.
@@ -175,6 +177,36 @@ func TestAnArrayThatDoesNotAnswerIsUnreachable(t *testing.T) {
 	}
 	if p := r.last().Problem; p == nil || p.Reason != runfile.SurveyFailed || !strings.Contains(p.Message, "was stopped") {
 		t.Errorf("problem %+v", p)
+	}
+}
+
+func TestAnArrayWithoutAConnectionIsNamedByItsAddress(t *testing.T) {
+	t.Parallel()
+	silent := &rest.ConnectError{
+		BaseURL: "https://10.0.1.5", Port: "443", Within: 10 * time.Second, Err: os.ErrDeadlineExceeded,
+	}
+	const said = "no answer from https://10.0.1.5 within 10 s"
+	for name, tc := range map[string]struct{ kind, reason, want string }{
+		"ontap": {
+			runfile.SourceONTAP, runfile.SurveyUnreachable,
+			said + ": is it the management LIF, and is port 443 open from the pods",
+		},
+		"flashBlade": {
+			runfile.SourceFlashBlade, runfile.SurveyUnreachable,
+			said + ": is it the management VIP, and is port 443 open from the pods",
+		},
+		"a move under way": {runfile.SourceONTAP, runfile.SurveyMoveFailed, "survey x: " + said},
+	} {
+		r := newRig(&array{survey: func(context.Context) (runfile.Survey, error) {
+			return runfile.Survey{}, &storage.SurveyError{Reason: tc.reason, Err: fmt.Errorf("survey x: %w", silent)}
+		}})
+		r.Request.Source.Kind = tc.kind
+		if _, err := Run(t.Context(), r.Options); err != nil {
+			t.Fatal(err)
+		}
+		if p := r.last().Problem; p == nil || p.Reason != tc.reason || p.Message != tc.want {
+			t.Errorf("%s: problem %+v, want %q", name, p, tc.want)
+		}
 	}
 }
 

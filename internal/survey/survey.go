@@ -18,6 +18,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
+	"github.com/nfsbench/nfsbench/internal/storage/rest"
 )
 
 const (
@@ -57,7 +58,7 @@ func Run(ctx context.Context, o Options) (runfile.Survey, error) {
 		if known := (*storage.SurveyError)(nil); errors.As(err, &known) && known.Reason != "" {
 			reason = known.Reason
 		}
-		s = runfile.Survey{Problem: &runfile.SurveyProblem{Reason: reason, Message: advice(reason) + err.Error()}}
+		s = runfile.Survey{Problem: &runfile.SurveyProblem{Reason: reason, Message: o.explain(reason, err)}}
 	}
 	s.Version, s.Source = runfile.SurveyVersion, o.Request.Source.Name
 	if s.Time.IsZero() {
@@ -72,17 +73,23 @@ func Run(ctx context.Context, o Options) (runfile.Survey, error) {
 	return s, nil
 }
 
-// advice says what to do about a problem, before what the array or the system said. Other errors have it themselves.
-func advice(reason string) string {
-	switch reason {
-	case runfile.SurveyUnreachable:
-		return "no answer from the array: check its management address in storage.array, and that pods reach TCP port 443 " +
-			"of it: "
-	case runfile.SurveyRefused:
+// explain returns what the array or the system said, and what to do about it. Most errors have the advice themselves.
+func (o Options) explain(reason string, err error) string {
+	unconnected, is := errors.AsType[*rest.ConnectError](err)
+	switch {
+	case is && reason == runfile.SurveyUnreachable:
+		address := "the management LIF"
+		if o.Request.Source.Kind == runfile.SourceFlashBlade {
+			address = "the management VIP"
+		}
+		return fmt.Sprintf("%s: is it %s, and is port %s open from the pods", unconnected, address, unconnected.Port)
+	case reason == runfile.SurveyUnreachable:
+		return "no answer from the array: check its management address in storage.array: " + err.Error()
+	case reason == runfile.SurveyRefused:
 		return "the array refuses the account: check user and password, or token, in the Secret of credentialsSecretRef, " +
-			"and the role of the account: "
+			"and the role of the account: " + err.Error()
 	default:
-		return ""
+		return err.Error()
 	}
 }
 

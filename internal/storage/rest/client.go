@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -36,6 +37,7 @@ import (
 const (
 	defaultPerSecond = 20
 	defaultTimeout   = 20 * time.Second // above the 15 s after which ONTAP ends a collection
+	defaultConnect   = 10 * time.Second // a lost first packet is sent again after 1, 3 and 7 s
 	defaultPause     = 250 * time.Millisecond
 	defaultAttempts  = 4
 	defaultBodyBytes = 16 << 20
@@ -76,6 +78,9 @@ type Config struct {
 	PerSecond float64
 	// Timeout bounds one attempt; 0 = 20 s.
 	Timeout time.Duration
+	// ConnectTimeout bounds the dialing and the TLS handshake of a connection, within Timeout; 0 = 10 s. Without
+	// Repeat a request is not repeated after it: the host does not answer.
+	ConnectTimeout time.Duration
 	// Attempts bounds the attempts of a request; 0 = 4, or no bound with Repeat.
 	Attempts uint
 	// Pause before the second attempt; it doubles for each further one up to 5 s, with jitter. 0 = 250 ms.
@@ -124,6 +129,7 @@ func New(cfg Config) (*Client, error) {
 	}
 	cfg.PerSecond = cmp.Or(max(cfg.PerSecond, 0), defaultPerSecond)
 	cfg.Timeout = cmp.Or(max(cfg.Timeout, 0), defaultTimeout)
+	cfg.ConnectTimeout = min(cfg.Timeout, cmp.Or(max(cfg.ConnectTimeout, 0), defaultConnect))
 	cfg.Pause = cmp.Or(max(cfg.Pause, 0), defaultPause)
 	cfg.MaxBodyBytes = cmp.Or(cfg.MaxBodyBytes, defaultBodyBytes)
 	if cfg.Repeat == nil {
@@ -138,20 +144,39 @@ func New(cfg Config) (*Client, error) {
 	if cfg.Now == nil {
 		cfg.Now = func() time.Time { return time.Time{} }
 	}
+	dialer := &net.Dialer{Timeout: cfg.ConnectTimeout}
 	return &Client{
 		cfg: cfg, base: strings.TrimSuffix(cfg.BaseURL, "/"), host: u.Host,
 		http: &http.Client{
 			// No Proxy, because a proxy would see credentials. No redirects, because they lead to another host.
-			// HTTP/1.1, as always with an own TLS configuration: only pings detect a dead HTTP/2 connection.
+			// HTTP/1.1, as always with own functions that dial: only pings detect a dead HTTP/2 connection.
 			Transport: &http.Transport{
-				TLSClientConfig: trust, TLSHandshakeTimeout: cfg.Timeout,
-				MaxIdleConns: maxConnections, MaxIdleConnsPerHost: maxConnections, MaxConnsPerHost: maxConnections,
+				DialContext:    cfg.dialing(dialer),
+				DialTLSContext: cfg.dialing(&tls.Dialer{NetDialer: dialer, Config: trust}),
+				MaxIdleConns:   maxConnections, MaxIdleConnsPerHost: maxConnections, MaxConnsPerHost: maxConnections,
 				IdleConnTimeout: 2 * time.Minute,
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		limiter: rate.NewLimiter(rate.Limit(cfg.PerSecond), max(1, int(math.Ceil(cfg.PerSecond)))),
 	}, nil
+}
+
+// contextDialer is a net.Dialer, or a tls.Dialer, whose time includes the handshake.
+type contextDialer interface {
+	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// dialing returns the dial function of a transport. Its context has no deadline: the transport keeps a connection that
+// comes too late for a request.
+func (c Config) dialing(d contextDialer) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := d.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, c.connectError(address, err)
+		}
+		return conn, nil
+	}
 }
 
 // Host returns the host and port of the base URL.
@@ -311,7 +336,7 @@ func (c *Client) verdict(ctx context.Context, method string, err error) error {
 	status, answered := errors.AsType[*StatusError](err)
 	again := !storage.IsPermanent(err)
 	if c.cfg.Repeat == nil {
-		again = again && method != http.MethodPost && method != http.MethodPatch
+		again = again && method != http.MethodPost && method != http.MethodPatch && !isSilent(err)
 	}
 	if c.cfg.Repeat == nil && answered {
 		busy := []int{

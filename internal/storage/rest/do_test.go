@@ -5,11 +5,14 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -252,10 +255,57 @@ func TestNobodyThereIsUnreachable(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = c.Get(t.Context(), "/x", url.Values{"p": {pass}}, nil)
-	if rest.Reason(err) != runfile.SurveyUnreachable || storage.IsPermanent(err) {
+	if rest.Reason(err) != runfile.SurveyUnreachable || storage.IsPermanent(err) ||
+		!strings.HasSuffix(err.Error(), ": no connection to https://"+c.Host()+": connection refused") {
 		t.Errorf("got %v", err)
 	}
 	noSecret(t, err)
+}
+
+// TestASilentHostIsAskedOnce: an account of ONTAP waited a minute for an address that answers nothing.
+func TestASilentHostIsAskedOnce(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections, and ignores the handshake
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close() //nolint:errcheck // of a test
+	repeats := func(int) bool { return true }
+	for name, tc := range map[string]struct {
+		repeat func(int) bool
+		want   bool
+	}{"array": {nil, false}, "API server": {repeats, true}} {
+		again := false
+		c, err := rest.New(rest.Config{
+			BaseURL: "https://" + silent.Addr().String(), ConnectTimeout: 50 * time.Millisecond, Pause: time.Millisecond,
+			Attempts: 2, Repeat: tc.repeat, Notify: func(error, time.Duration) { again = true },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Get(t.Context(), "/x", nil, nil)
+		want := "GET " + c.Host() + "/x: no answer from https://" + c.Host() + " within 0.05 s"
+		if err == nil || err.Error() != want || rest.Reason(err) != runfile.SurveyUnreachable || storage.IsPermanent(err) {
+			t.Errorf("%s: got %v, want %s", name, err, want)
+		}
+		if again != tc.want {
+			t.Errorf("%s: asked again %t", name, again)
+		}
+	}
+}
+
+func TestAConnectErrorSaysWhatHappened(t *testing.T) {
+	dial := func(err error) error { return &net.OpError{Op: "dial", Net: "tcp", Err: err} }
+	for want, err := range map[string]error{
+		"no answer from https://a within 10 s":               dial(os.ErrDeadlineExceeded),
+		"no connection to https://a: no route to host":       dial(os.NewSyscallError("connect", syscall.EHOSTUNREACH)),
+		"no connection to https://a: lookup a: no such host": dial(&net.DNSError{Err: "no such host", Name: "a"}),
+		"no connection to https://a: lookup a: timed out":    dial(&net.DNSError{Err: "timed out", Name: "a", IsTimeout: true}),
+	} {
+		e := &rest.ConnectError{BaseURL: "https://a", Port: "443", Within: 10 * time.Second, Err: err}
+		if e.Error() != want || rest.Reason(e) != runfile.SurveyUnreachable {
+			t.Errorf("got %q, %s, want %q", e, rest.Reason(e), want)
+		}
+	}
 }
 
 func TestAnUntrustedCertificateSaysWhatToDo(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 	"unicode"
@@ -43,6 +44,53 @@ func (e *StatusError) Error() string {
 		s += ": " + e.Message
 	}
 	return s
+}
+
+// ConnectError means that there is no connection to a host.
+type ConnectError struct {
+	// BaseURL is the address of the host, and Port the port that was dialed.
+	BaseURL, Port string
+	// Within bounded the dialing and the TLS handshake.
+	Within time.Duration
+	Err    error
+}
+
+func (e *ConnectError) Error() string {
+	why := e.Err
+	if op, ok := errors.AsType[*net.OpError](why); ok {
+		why = op.Err
+	}
+	if call, ok := errors.AsType[*os.SyscallError](why); ok {
+		why = call.Err
+	}
+	if _, name := errors.AsType[*net.DNSError](why); !name && e.silent() {
+		return fmt.Sprintf("no answer from %s within %g s", e.BaseURL, e.Within.Seconds())
+	}
+	return fmt.Sprintf("no connection to %s: %s", e.BaseURL, why)
+}
+
+func (e *ConnectError) Unwrap() error { return e.Err }
+
+// silent reports whether nothing answered in time.
+func (e *ConnectError) silent() bool {
+	failed, ok := errors.AsType[net.Error](e.Err)
+	return ok && failed.Timeout()
+}
+
+// connectError returns the error of dialing address without the words of the library, and an error of TLS as it is.
+func (c Config) connectError(address string, err error) error {
+	_, port, _ := net.SplitHostPort(address)
+	e := &ConnectError{BaseURL: c.BaseURL, Port: port, Within: c.ConnectTimeout, Err: err}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" || e.silent() {
+		return e
+	}
+	return err
+}
+
+// isSilent reports whether nothing answered an attempt to connect.
+func isSilent(err error) bool {
+	e, ok := errors.AsType[*ConnectError](err)
+	return ok && e.silent()
 }
 
 // permanent reports whether the status refuses the same request forever.
