@@ -13,6 +13,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/owned"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 )
@@ -76,8 +77,8 @@ func readMetadata(m metav1.ObjectMeta) metav1.ObjectMeta {
 		Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion, Generation: m.Generation,
 		CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp,
 	}
-	if slices.Contains(m.Finalizers, Finalizer) {
-		out.Finalizers = []string{Finalizer}
+	if slices.Contains(m.Finalizers, owned.Finalizer) {
+		out.Finalizers = []string{owned.Finalizer}
 	}
 	out.Labels = pass.Pick(m.Labels, v1alpha1.LabelSuite, v1alpha1.LabelSuiteRun, v1alpha1.LabelCell,
 		v1alpha1.LabelRepetition, v1alpha1.LabelPosition, v1alpha1.LabelAttempt)

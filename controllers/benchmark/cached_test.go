@@ -21,6 +21,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/owned"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -30,7 +31,7 @@ import (
 func settled() *v1alpha1.NFSBenchmark {
 	b := gen.Benchmark("b", gen.In("bench"), gen.Export("/vol/oradata", "a.example", "b.example"),
 		gen.SLOB(bench.SLOBRandomRead, 1, 2, 4, 8))
-	b.UID, b.ResourceVersion, b.Generation, b.Finalizers = "uid", "7", 1, []string{Finalizer}
+	b.UID, b.ResourceVersion, b.Generation, b.Finalizers = "uid", "7", 1, []string{owned.Finalizer}
 	b.Annotations = map[string]string{"kubectl.kubernetes.io/last-applied-configuration": strings.Repeat("x", 4<<10)}
 	b.Labels = map[string]string{v1alpha1.LabelSuite: "s", v1alpha1.LabelCell: "c", "stranger.example/x": "y"}
 	at, n := metav1.NewTime(time.Unix(1_800_000_000, 0)), int64(7)
@@ -281,7 +282,7 @@ func keep(
 func full(t *testing.T, most, length int) *v1alpha1.NFSBenchmark {
 	t.Helper()
 	b := gen.Benchmark("b", gen.In("bench"), gen.Export("/vol/oradata", "a.example"), gen.Suspended)
-	b.UID, b.Finalizers = "uid", []string{Finalizer}
+	b.UID, b.Finalizers = "uid", []string{owned.Finalizer}
 	b.Annotations = map[string]string{"a": strings.Repeat("x", 200<<10)}
 	b.Labels = map[string]string{}
 	for i := range 500 {

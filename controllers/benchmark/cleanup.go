@@ -413,7 +413,7 @@ func (r *Reconciler) release(ctx context.Context, s *scope) (next, error) {
 // reconcileDeleted cleans up after a benchmark that its user deletes, in whatever phase it is. It writes no status,
 // which nobody would read, unless a Trident volume or a database may keep the benchmark for long.
 func (r *Reconciler) reconcileDeleted(ctx context.Context, s *scope) (ctrl.Result, error) {
-	if !controllerutil.ContainsFinalizer(s.b, Finalizer) {
+	if !controllerutil.ContainsFinalizer(s.b, owned.Finalizer) {
 		return ctrl.Result{}, nil
 	}
 	if pass.CheckSize(s.b) != nil { // it has created nothing

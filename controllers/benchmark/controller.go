@@ -74,13 +74,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, b *v1alpha1.NFSBenchmark) (c
 	if !b.DeletionTimestamp.IsZero() {
 		return r.reconcileDeleted(ctx, s)
 	}
-	switch has := controllerutil.ContainsFinalizer(b, Finalizer); {
+	switch has := controllerutil.ContainsFinalizer(b, owned.Finalizer); {
 	case isSettled(b) && has && b.Spec.Cleanup.Results != v1alpha1.CleanupRetain:
 		// Nothing is left to do before a deletion, which must be possible when the operator is gone.
 		return ctrl.Result{}, r.changeFinalizers(ctx, b, controllerutil.RemoveFinalizer)
 	case isSettled(b):
 		return ctrl.Result{}, nil // the cache holds only a part of it, which must not be written
-	case !has:
+	case !has && b.Status.HoldEndTime != nil: // somebody removed it
 		return ctrl.Result{}, r.changeFinalizers(ctx, b, controllerutil.AddFinalizer)
 	}
 	before := b.DeepCopy()
@@ -91,8 +91,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, b *v1alpha1.NFSBenchmark) (c
 	n, err := next{}, pass.CheckSize(b)
 	if err == nil {
 		n, err = pass.Run(ctx, s, phases)
-		if errors.Is(err, errBusy) {
+		switch {
+		case errors.Is(err, errBusy):
 			return ctrl.Result{RequeueAfter: busyPause}, nil
+		case errors.Is(err, owned.ErrNoFinalizer):
+			return ctrl.Result{}, r.changeFinalizers(ctx, b, controllerutil.AddFinalizer)
 		}
 	} else {
 		s.nothingToClean()

@@ -87,7 +87,7 @@ func (r *Reconciler) changeFinalizers(
 	err := r.Reader.Get(ctx, client.ObjectKeyFromObject(b), live)
 	if err == nil && live.UID == b.UID {
 		before := live.DeepCopy()
-		change(live, Finalizer)
+		change(live, owned.Finalizer)
 		err = r.Client.Patch(ctx, live, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	}
 	if err = client.IgnoreNotFound(err); err != nil {

@@ -10,9 +10,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Finalizer keeps a deleted benchmark until everything it made is gone.
-const Finalizer = "nfsbench.io/cleanup"
-
 // isFinished reports whether the condition Succeeded has ended the run.
 func isFinished(b *v1alpha1.NFSBenchmark) bool {
 	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionSucceeded)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/owned"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/trident"
@@ -83,6 +84,7 @@ func TestTheExportOfTheRedoLogsIsMountedAndRemovedAsThatOfTheData(t *testing.T) 
 	const server = "10.0.1.61"
 	for path, want := range map[string][]string{"": {"/vol/oradata"}, "/vol/redo": {"/vol/oradata", "/vol/redo"}} {
 		b := gen.Benchmark("demo", gen.UID("1"), gen.Calibrate(1), gen.Container("x", v1alpha1.EditionEnterprise), gen.RedoPath(path))
+		b.Finalizers = []string{owned.Finalizer}
 		r, s := reconcilerWith(t), &scope{b: b, names: manifest.NamesOf(b)}
 		s.policy, _ = gen.AnyExport(t.Context())
 		s.target = &plan.Target{Export: "/vol/oradata", Paths: []bench.ResolvedPath{{Path: server}}}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/owned"
 )
 
 // A class with late binding binds when a pod asks for the claim. A load through the
@@ -32,7 +33,9 @@ func TestAClaimThatIsNotBoundServesTheKernelAlone(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			t.Parallel()
-			b := &v1alpha1.NFSBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "demo"}}
+			b := &v1alpha1.NFSBenchmark{ObjectMeta: metav1.ObjectMeta{
+				Namespace: "ns", Name: "demo", Finalizers: []string{owned.Finalizer},
+			}}
 			b.Spec.Storage = v1alpha1.Storage{Claim: &v1alpha1.ClaimStorage{Name: "data"}, Array: c.array}
 			b.Spec.Protocol.Client, b.Spec.Database = c.client, c.database
 			s := &scope{b: b}

@@ -30,6 +30,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	crd "github.com/nfsbench/nfsbench/config/crd"
+	"github.com/nfsbench/nfsbench/controllers/owned"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/manifest"
@@ -50,7 +51,7 @@ func victim() (b *v1alpha1.NFSBenchmark, s *scope) {
 // hog is another benchmark, of a namespace that wants the server for itself.
 func hog(mods ...gen.Mod) *v1alpha1.NFSBenchmark {
 	b := gen.Benchmark("hog", append([]gen.Mod{gen.In("hog"), gen.UID("h")}, mods...)...)
-	b.Finalizers = []string{Finalizer}
+	b.Finalizers = []string{owned.Finalizer}
 	return b
 }
 
@@ -74,6 +75,65 @@ func passOver(t *testing.T, r *Reconciler, b *v1alpha1.NFSBenchmark) (ctrl.Resul
 		t.Fatal(err)
 	}
 	return r.Reconcile(t.Context(), live)
+}
+
+// TestABenchmarkThatWaitsHasNoFinalizer, so that it can be deleted without the operator. It gets one in a pass of its
+// own, before its first Lease.
+func TestABenchmarkThatWaitsHasNoFinalizer(t *testing.T) {
+	t.Parallel()
+	b, _ := victim()
+	holder := hog(gen.Export("/x", server))
+	holder.Status.StartTime = new(metav1.NewTime(noon))
+	lease := leaseOf(holder, noon)
+	r := reconcilerWith(t, b, holder, lease)
+	is := &v1alpha1.NFSBenchmark{}
+	next := func(phase v1alpha1.Phase, finalizers, held int) {
+		t.Helper()
+		if _, err := passOver(t, r, b); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(b), is); err != nil {
+			t.Fatal(err)
+		}
+		if is.Status.Phase != phase || len(is.Finalizers) != finalizers || leases(t, r, b) != held {
+			t.Errorf("phase %s (%s), finalizers %v, %d leases; want %s, %d, %d", is.Status.Phase, is.Status.Message,
+				is.Finalizers, leases(t, r, b), phase, finalizers, held)
+		}
+	}
+	next(v1alpha1.PhaseQueued, 0, 0)
+	for _, gone := range []client.Object{lease, holder} {
+		gone.SetFinalizers(nil)
+		_ = r.Client.Update(t.Context(), gone)
+		if err := r.Client.Delete(t.Context(), gone); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next(v1alpha1.PhaseQueued, 1, 0)
+	next(v1alpha1.PhasePreparing, 1, 1)
+
+	// A run that is kept gets it again, if somebody replaces the benchmark.
+	is.Spec.Cleanup.OnFailure, is.Finalizers = v1alpha1.CleanupRetain, nil
+	if err := r.Client.Update(t.Context(), is); err != nil {
+		t.Fatal(err)
+	}
+	is.Status.Phase = v1alpha1.PhaseFailed
+	is.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionFalse, Reason: "X"}}
+	if err := r.Client.Status().Update(t.Context(), is); err != nil {
+		t.Fatal(err)
+	}
+	next(v1alpha1.PhaseFailed, 1, 1)
+}
+
+func TestNothingIsMadeForABenchmarkWithoutAFinalizer(t *testing.T) {
+	t.Parallel()
+	b, _ := victim()
+	r, made := reconcilerWith(t, b), manifest.ResultConfigMap(b)
+	if err := r.Ensure(t.Context(), b, made); !errors.Is(err, owned.ErrNoFinalizer) {
+		t.Errorf("got %v", err)
+	}
+	if found, err := owned.Find(t.Context(), r.Reader, made); found || err != nil {
+		t.Errorf("it is there: %t, %v", found, err)
+	}
 }
 
 // TestARunTakesWhatItStandsBeforeOthersFor: an address of its spec is taken.

@@ -4,6 +4,7 @@ package owned
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"time"
@@ -14,11 +15,27 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 )
+
+// Finalizer keeps a deleted benchmark until everything that the operator made for it is gone.
+const Finalizer = "nfsbench.io/cleanup"
+
+// ErrNoFinalizer is returned before the first object of a benchmark is made. Write the finalizer, and begin again.
+var ErrNoFinalizer = errors.New("the benchmark has no finalizer yet")
+
+// CheckFinalizer returns ErrNoFinalizer for a benchmark for which nothing may be made yet. A benchmark that only waits
+// has no finalizer, so that it can be deleted when the operator is gone.
+func CheckFinalizer(b *v1alpha1.NFSBenchmark) error {
+	if !controllerutil.ContainsFinalizer(b, Finalizer) {
+		return ErrNoFinalizer
+	}
+	return nil
+}
 
 // Objects creates and deletes the objects of benchmarks. It remembers which objects it has compared. It is safe for
 // concurrent use.
@@ -41,6 +58,9 @@ func New(c client.Client, past client.Reader, began time.Time) *Objects {
 // the cache lacks. Ensure creates and does not apply, because an apply would merge obj with an object that somebody
 // else creates at the same moment.
 func (o *Objects) Ensure(ctx context.Context, b *v1alpha1.NFSBenchmark, obj client.Object) error {
+	if err := CheckFinalizer(b); err != nil {
+		return err
+	}
 	kind, name := KindOf(obj), obj.GetName()
 	want := obj.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy has the type of its original
 	err := pass.Read(ctx, o.client, o.reader, obj)

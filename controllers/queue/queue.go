@@ -216,6 +216,9 @@ func (q *Queue) leaseHolder(ctx context.Context, b *v1alpha1.NFSBenchmark, key s
 func (q *Queue) acquire(
 	ctx context.Context, b *v1alpha1.NFSBenchmark, key string, now time.Time,
 ) (holder, error) {
+	if err := owned.CheckFinalizer(b); err != nil {
+		return holder{}, err
+	}
 	lease := manifest.TargetLease(b, q.namespace(b), key, metav1.NewMicroTime(now))
 	held := &coordinationv1.Lease{}
 	err := q.Client.Get(ctx, client.ObjectKeyFromObject(lease), held)

@@ -181,6 +181,56 @@ func TestSuspendBeforeTheStartHoldsTheRunBack(t *testing.T) {
 	w.wantPhase(w.finish("demo"), v1alpha1.PhaseSucceeded)
 }
 
+// TestABenchmarkThatHasMadeNothingIsDeletedWithoutTheOperator, whatever it waits for.
+func TestABenchmarkThatHasMadeNothingIsDeletedWithoutTheOperator(t *testing.T) {
+	t.Parallel()
+	address := newAddress()
+	for name, tc := range map[string]struct {
+		mods    []gen.Mod
+		prepare func(*world)
+		phase   v1alpha1.Phase
+	}{
+		"suspended": {mods: []gen.Mod{gen.Suspended}, phase: v1alpha1.PhasePending},
+		"policy": {
+			prepare: func(w *world) { w.policyErr = errors.New("policy.yaml: unknown field") }, phase: v1alpha1.PhasePending,
+		},
+		"secret": {
+			mods:    []gen.Mod{gen.ONTAP("192.0.2.1", "svm1", "ontap-reader")},
+			prepare: (*world).removeSecret, phase: v1alpha1.PhasePending,
+		},
+		"claim": {mods: []gen.Mod{gen.Claim("later")}, phase: v1alpha1.PhasePending},
+		"refused": {
+			prepare: func(w *world) { w.maxHold = time.Second }, phase: v1alpha1.PhaseFailed,
+		},
+		"queue": {
+			mods: []gen.Mod{gen.Export("/x", address)},
+			prepare: func(w *world) {
+				w.create("first", gen.Export("/x", address))
+				w.until("first", v1alpha1.PhaseRunning)
+			},
+			phase: v1alpha1.PhaseQueued,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			demo := w.create("demo", tc.mods...)
+			if tc.prepare != nil {
+				tc.prepare(w)
+			}
+			others := w.ours()
+			w.wantPhase(w.settle("demo"), tc.phase)
+			if made := w.ours(); !slices.Equal(made, others) {
+				t.Errorf("it made something: %q, beside %q", made, others)
+			}
+			w.delete("demo")
+			if b := w.get("demo"); b != nil || w.leases(demo) != 0 {
+				t.Errorf("it stays, with finalizers %v and %d leases", b.Finalizers, w.leases(demo))
+			}
+		})
+	}
+}
+
 func TestSuspendDuringTheRunKeepsWhatWasMeasured(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -21,6 +21,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/benchmark"
+	"github.com/nfsbench/nfsbench/controllers/owned"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/policy"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -182,13 +183,14 @@ func TestASpecThatIsTooLargeIsRefused(t *testing.T) {
 	}
 	terms := slices.Repeat([]corev1.NodeSelectorTerm{{MatchExpressions: expressions}}, 4)
 	large := gen.Benchmark("large", gen.In(w.ns), gen.Export("/x", newAddress()), gen.Suspended)
-	large.Finalizers = []string{"example.com/other"}
+	others := []string{"example.com/other"}
+	large.Finalizers = slices.Concat(others, []string{owned.Finalizer}) // a user may write it, too
 	large.Spec.Pods = &v1alpha1.Pods{Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
 		RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms},
 	}}}
 	large.Annotations = map[string]string{"a": strings.Repeat("x", 200<<10)}
-	fits := gen.Benchmark("fits", gen.In(w.ns), gen.Export("/x", newAddress()), gen.Suspended)
-	fits.Annotations, fits.Finalizers = large.Annotations, large.Finalizers
+	fits := gen.Benchmark("fits", gen.In(w.ns), gen.Export("/x", newAddress()))
+	fits.Annotations, fits.Finalizers = large.Annotations, others
 	long := large.DeepCopy()
 	long.Name, long.Spec.Pods = "long", &v1alpha1.Pods{Annotations: map[string]string{"a": strings.Repeat("x", 1025)}}
 	if err := w.c.Create(t.Context(), long); err == nil || !strings.Contains(err.Error(), "1024") {
@@ -217,7 +219,7 @@ func TestASpecThatIsTooLargeIsRefused(t *testing.T) {
 		if err := w.c.Create(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
-		for range 3 { // adds the finalizer; refuses; cleans up
+		for range 2 { // refuses and cleans up; or adds the finalizer and begins
 			if _, err := w.r.Reconcile(t.Context(), cached(b.Name)); err != nil {
 				t.Fatal(err)
 			}
@@ -231,7 +233,7 @@ func TestASpecThatIsTooLargeIsRefused(t *testing.T) {
 		t.Errorf("a large spec: phase %s: %s", s.Phase, s.Message)
 	}
 	w.wantCondition(w.get("large"), v1alpha1.ConditionCleanedUp, "True", v1alpha1.ReasonCleanedUp)
-	if s := w.get("fits").Status; s.Phase != v1alpha1.PhasePending {
+	if s := w.get("fits").Status; s.Phase != v1alpha1.PhasePreparing {
 		t.Errorf("large annotations: phase %s: %s", s.Phase, s.Message)
 	}
 	if err := w.c.Delete(t.Context(), large); err != nil {
@@ -240,7 +242,7 @@ func TestASpecThatIsTooLargeIsRefused(t *testing.T) {
 	if _, err := w.r.Reconcile(t.Context(), cached("large")); err != nil {
 		t.Fatal(err)
 	}
-	if left := w.get("large").Finalizers; !slices.Equal(left, large.Finalizers) {
+	if left := w.get("large").Finalizers; !slices.Equal(left, others) {
 		t.Errorf("finalizers left: %v", left)
 	}
 }

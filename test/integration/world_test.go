@@ -21,9 +21,11 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/benchmark"
+	"github.com/nfsbench/nfsbench/controllers/owned"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/policy"
@@ -157,6 +159,9 @@ func (w *world) pass(name string) (ctrl.Result, error) {
 	res, err := w.r.Reconcile(w.Context(), before.DeepCopy())
 	for _, write := range w.faults.writes[done:] {
 		w.moments = append(w.moments, w.moment(write, before))
+		if verb, _, _ := strings.Cut(write, " "); verb != "patch" && !controllerutil.ContainsFinalizer(before, owned.Finalizer) {
+			w.Errorf("%s without a finalizer: %s", name, write)
+		}
 	}
 	after := w.get(name)
 	if after == nil || w.silent || err != nil && errors.Is(err, errDead) || after.Status.Phase == "" {

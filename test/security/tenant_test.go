@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/nfsbench/nfsbench/controllers/benchmark"
+	"github.com/nfsbench/nfsbench/controllers/owned"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/policy"
 	"github.com/nfsbench/nfsbench/test/chart"
@@ -266,7 +267,7 @@ func TestATenantRemovesNoFinalizer(t *testing.T) {
 	admin, as := cluster(t)
 	remove := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
 	refused := func(err error) bool {
-		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), benchmark.Finalizer)
+		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), owned.Finalizer)
 	}
 	for who, c := range map[string]client.Client{
 		"an-administrator": admin, "the-operator": as("system:serviceaccount:" + chart.Namespace + ":nfsbench"),
@@ -279,7 +280,7 @@ spec:
   storage: {embedded: {size: 4Gi}}
   protocol: {client: DirectNFS}
   workload: {raw: {pattern: Read}}
-`, who, benchmark.Finalizer))[0]
+`, who, owned.Finalizer))[0]
 		if err := errors.Join(as(user).Create(t.Context(), b), as(user).Delete(t.Context(), b)); err != nil {
 			t.Fatal(err)
 		}
