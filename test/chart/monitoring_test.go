@@ -250,6 +250,16 @@ func TestTheNotesNameWhatRunsSuites(t *testing.T) {
 	}
 }
 
+// TestTheNotesNameWhatToDeleteBeforeTheOperator: helm uninstall says nothing about it.
+func TestTheNotesNameWhatToDeleteBeforeTheOperator(t *testing.T) {
+	got := notes(t)
+	for _, want := range []string{"kubectl get nfsb -A -o custom-columns", ".metadata.finalizers", "kubectl delete nfsb -n NAMESPACE NAME"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("want %q:\n%s", want, got)
+		}
+	}
+}
+
 // notes renders NOTES.txt, which helm shows at an installation only.
 func notes(t *testing.T, args ...string) string {
 	t.Helper()
