@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -178,15 +177,7 @@ func (c *cluster) notFound(ctx context.Context, ref reference) error {
 		return cli.BadInputf("there is no %s %q in namespace %q, and there is no other benchmark or suite: "+
 			"-n chooses another namespace, 'kubectl get nfsb,nfsbs -A' lists all", what, ref.name, c.namespace)
 	}
-	return cli.BadInputf("there is no %s %q in namespace %q; %s", what, ref.name, c.namespace, others(ref.name, names))
-}
-
-// others suggests the name that is nearest to name, or else lists up to five names.
-func others(name string, names []string) string {
-	if near := human.Nearest(name, names); near != "" {
-		return fmt.Sprintf("did you mean %q?", near)
-	}
-	return "there is " + cli.Listed(names[:min(len(names), 5)])
+	return cli.BadInputf("there is no %s %q in namespace %q; %s", what, ref.name, c.namespace, human.Others(ref.name, names))
 }
 
 // names returns the names that an argument of this kind may have. It ignores errors, because names are only a help.

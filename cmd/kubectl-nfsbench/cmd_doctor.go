@@ -182,7 +182,9 @@ func (d *doctor) examine(ctx context.Context, u *unstructured.Unstructured) erro
 	if ok, err := d.admitted(ctx, u); err != nil || !ok {
 		return err
 	}
-	d.lookAtPolicy(ctx)
+	if d.lookAtClass(ctx) {
+		d.lookAtPolicy(ctx)
+	}
 	for _, use := range plan.SecretUses(d.b) {
 		d.lookAtSecret(ctx, use)
 	}
@@ -387,7 +389,6 @@ func (d *doctor) target(ctx context.Context) (t plan.Target, known bool) {
 			return unknown, false
 		}
 	case st.StorageClass != nil:
-		d.lookAtClass(ctx, st.StorageClass.Name)
 		return unknown, false
 	case st.Embedded != nil:
 		d.ok(checkStorage, "the run starts its own NFS server, for a trial")
@@ -404,16 +405,23 @@ func (d *doctor) target(ctx context.Context) (t plan.Target, known bool) {
 	return t, true
 }
 
-// lookAtClass checks that a class exists.
-func (d *doctor) lookAtClass(ctx context.Context, name string) {
+// lookAtClass checks that the class of the spec exists, and reports false if it does not: its name may be a typo, about
+// which the policy says nothing.
+func (d *doctor) lookAtClass(ctx context.Context) bool {
+	_, name := plan.ClassOf(d.b.Spec.Storage)
+	if name == "" {
+		return true
+	}
 	switch missing, err := d.noClass(ctx, name); {
 	case err != nil:
 		d.warn(checkStorage, "StorageClass %q was not looked at: %s", name, explain(err))
 	case missing != "":
 		d.fail(checkStorage, "%s", missing)
+		return false
 	default:
 		d.ok(checkStorage, "StorageClass %q exists; its server is only known once a claim of it is bound", name)
 	}
+	return true
 }
 
 // claimTarget reads the export behind a claim. If the claim cannot be used, it adds a failed check and returns a

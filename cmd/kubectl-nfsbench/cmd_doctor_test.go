@@ -123,8 +123,7 @@ func (c *clinic) doctor(b *v1alpha1.NFSBenchmark, args ...string) outcome {
 // TestTheDoctorExaminesALoadWithoutADatabase by the program that would make it.
 func TestTheDoctorExaminesALoadWithoutADatabase(t *testing.T) {
 	t.Parallel()
-	gold := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "gold"}, Provisioner: "x"}
-	c := newClinic(t, append(inOrder(), gold)...)
+	c := newClinic(t, inOrder()...)
 	c.answer(runfile.Check{Check: "export", Result: runfile.CheckFail, Message: "no such export"})
 	array := gen.ONTAP("10.0.9.1", "svm1", "oracle") // its Secret has the label
 	c.doctor(gen.Benchmark("x", gen.Export("/vol/oradata", "10.0.1.61"), gen.Clients(8), array)).mustEnd(t, cli.ExitFailed).mustSay(t,
@@ -137,6 +136,12 @@ func TestTheDoctorExaminesALoadWithoutADatabase(t *testing.T) {
 	if diff := cmp.Diff(want, pod.Containers[0].Args); diff != "" || len(pod.Containers) != 1 || len(pod.InitContainers) != 0 || pod.ServiceAccountName != "" {
 		t.Errorf("pod %+v\n%s", pod, diff)
 	}
+	deny := newClinic(t, gold(), policyOf("storageClasses: []"))
+	typo := deny.run("doctor", "--storage-class", "golt")
+	if typo.mustSay(t, "FAIL  storage"); strings.Contains(typo.out, "policy") {
+		t.Errorf("the policy hides the typo:\n%s", typo.out)
+	}
+	deny.run("doctor", "--storage-class", "gold").mustSay(t, "FAIL  policy")
 	for args, says := range map[string]string{
 		"--embedded 8Gi":                    "OK    storage         the run starts its own NFS server",
 		"--storage-class gold":              `OK    storage         StorageClass "gold" exists`,
@@ -174,8 +179,12 @@ const allowAll = `exports: [{server: 10.0.0.0/8, path: /vol, namespaces: ["*"]}]
 storageClasses: [{name: "*", namespaces: ["*"]}]
 embedded: {maxSize: 100Ti, nodeMounts: ["*"]}`
 
+func gold() client.Object {
+	return &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "gold"}, Provisioner: "x"}
+}
+
 func inOrder() []client.Object {
-	return []client.Object{oracleSecret(true, map[string]string{"password": "Abc_123"}), operator(), policyOf(allowAll)}
+	return []client.Object{gold(), oracleSecret(true, map[string]string{"password": "Abc_123"}), operator(), policyOf(allowAll)}
 }
 
 func slobInDatabase(mods ...gen.Mod) *v1alpha1.NFSBenchmark {

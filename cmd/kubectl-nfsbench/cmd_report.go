@@ -14,6 +14,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/archive"
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/report"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -110,7 +111,7 @@ func chooseRun(records []runfile.SuiteRun, f found) (runfile.SuiteRun, error) {
 			"its end", f.suite.Name, f.suite.Name)
 	default:
 		return runfile.SuiteRun{}, cli.BadInputf("suite/%s has no record of a run %q; %s", f.suite.Name, f.run,
-			others(f.run, names))
+			human.Others(f.run, names))
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,11 +13,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
+	"github.com/nfsbench/nfsbench/internal/human"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/plan"
 )
 
 const (
@@ -83,20 +86,24 @@ func (c *cluster) noClass(ctx context.Context, name string) (string, error) {
 	if err := c.List(ctx, &all); err != nil {
 		return "", err
 	}
-	names := make([]string, len(all.Items))
-	for i, class := range all.Items {
-		names[i] = class.Name
+	var names []string
+	for _, class := range all.Items {
+		if class.Name == name {
+			return "", nil
+		}
+		if class.Labels[manifest.LabelManagedBy] != manifest.ManagedBy { // such a class serves one benchmark only
+			names = append(names, class.Name)
+		}
 	}
-	if slices.Contains(names, name) {
-		return "", nil
-	}
-	return fmt.Sprintf("there is no StorageClass %q; %s", name, others(name, names)), nil
+	return fmt.Sprintf("there is no StorageClass %q; %s", name, human.Others(name, names)), nil
 }
 
 // explainClass explains why a benchmark of a class is refused: the class does not exist, or an administrator has to
 // allow it.
 func (c *cluster) explainClass(ctx context.Context, u *unstructured.Unstructured, err error) error {
-	name, _, _ := unstructured.NestedString(u.Object, "spec", "storage", "storageClass", "name")
+	b := &v1alpha1.NFSBenchmark{}
+	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, b) // what does not fit is not a class
+	_, name := plan.ClassOf(b.Spec.Storage)
 	if name == "" || !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
 		return explain(err)
 	}

@@ -8,9 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -82,15 +80,16 @@ func TestTheReportOfAClassStays(t *testing.T) {
 
 func TestARefusedClassSaysWhatToDo(t *testing.T) {
 	t.Parallel()
-	gold := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "gold"}, Provisioner: "x"}
 	denied := apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("nfsbenchmarks").GroupResource(), "x", errors.New(
 		"the policy of this cluster does not let benchmarks have a volume: ask an administrator to add it to policy.storageClasses of the chart"))
-	s := newShell(t, gold.DeepCopy())
+	s := newShell(t, gold())
 	s.refuse = denied
 	s.run("run", "--storage-class", "gold").mustEnd(t, cli.ExitBadInput).mustSay(t, "policy.storageClasses of the chart", "runs helm upgrade:\n  - name: gold\n    namespaces: [bench]")
-	s = newShell(t, gold.DeepCopy())
+	s = newShell(t, gold())
 	s.refuse = denied
 	s.run("run", "--storage-class", "golt").mustEnd(t, cli.ExitBadInput).mustSay(t, `there is no StorageClass "golt"; did you mean "gold"?`)
+	s.in = "apiVersion: nfsbench.io/v1alpha1\nkind: NFSBenchmark\nmetadata: {name: x}\nspec: {storage: {trident: {storageClassName: golt}}}\n"
+	s.run("run", "-f", "-").mustEnd(t, cli.ExitBadInput).mustSay(t, `there is no StorageClass "golt"; did you mean "gold"?`)
 	s.run("run", "named", "--storage-class", "golt").mustEnd(t, cli.ExitBadInput).mustSay(t, `there is no StorageClass "golt"; did you mean "gold"?`)
 }
 

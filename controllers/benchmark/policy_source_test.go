@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -69,6 +70,33 @@ func TestNoClaimIsMadeThatThePolicyDoesNotAllow(t *testing.T) {
 	} {
 		if bad := (*pass.Invalid)(nil); !errors.As(err, &bad) || bad.Reason != v1alpha1.ReasonPolicyDenied {
 			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestAClassThatDoesNotExistIsNotTheMatterOfThePolicy: the name is a typo, and the policy would hide it.
+func TestAClassThatDoesNotExistIsNotTheMatterOfThePolicy(t *testing.T) {
+	t.Parallel()
+	class := func(name string, labels map[string]string) client.Object {
+		return &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
+	}
+	r := reconcilerWith(t, class("gold", nil), class("silk", map[string]string{manifest.LabelManagedBy: manifest.ManagedBy}))
+	for name, tc := range map[string]struct {
+		mod    gen.Mod
+		reason string
+		says   string
+	}{
+		"typo":          {gen.StorageClass("golt"), v1alpha1.ReasonClassNotFound, `there is no StorageClass "golt" (did you mean "gold"?): create it, or correct spec.storage.storageClass.name`},
+		"Trident":       {gen.TridentClass("golt"), v1alpha1.ReasonClassNotFound, `did you mean "gold"?): create it, or correct spec.storage.trident.storageClassName`},
+		"of a run":      {gen.StorageClass("silt"), v1alpha1.ReasonClassNotFound, "(there is gold)"},
+		"that exists":   {gen.StorageClass("gold"), v1alpha1.ReasonPolicyDenied, "policy.storageClasses"},
+		"without class": {gen.TridentBackend("golt"), v1alpha1.ReasonPolicyDenied, "policy.backends"},
+	} {
+		b := gen.Benchmark("b", gen.In("bench"), tc.mod)
+		b.Spec.Clients = 1
+		_, err := r.checkPolicy(t.Context(), &scope{b: b, names: manifest.NamesOf(b)})
+		if bad := (*pass.Invalid)(nil); !errors.As(err, &bad) || bad.Reason != tc.reason || !strings.Contains(bad.Error(), tc.says) {
+			t.Errorf("%s: %v, want %s", name, err, tc.says)
 		}
 	}
 }

@@ -15,7 +15,9 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/owned"
 	"github.com/nfsbench/nfsbench/controllers/pass"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/trident"
 )
 
@@ -25,8 +27,7 @@ const classAdvice = "install it with cluster scope, or make a claim of the class
 // classClaim makes a claim of the class, waits until it is bound, and reads the export of its
 // volume.
 func (r *Reconciler) classClaim(ctx context.Context, s *scope) (next, error) {
-	name := s.b.Spec.Storage.StorageClass.Name
-	class, err := r.readClass(ctx, "spec.storage.storageClass.name", name, classAdvice)
+	class, err := r.readClass(ctx, s.b, classAdvice)
 	if err == nil {
 		err = checkClass(s.b, class)
 	}
@@ -46,7 +47,7 @@ func (r *Reconciler) classClaim(ctx context.Context, s *scope) (next, error) {
 	s.target.VolumeName = pvc.Spec.VolumeName
 	n, err := r.resolveVolume(ctx, s)
 	if bad := (*pass.Invalid)(nil); errors.As(err, &bad) {
-		return next{}, invalid(bad.Reason, "StorageClass %q: %w", name, err)
+		return next{}, invalid(bad.Reason, "StorageClass %q: %w", class.Name, err)
 	}
 	if err != nil || n.Stop {
 		return n, err
@@ -56,15 +57,18 @@ func (r *Reconciler) classClaim(ctx context.Context, s *scope) (next, error) {
 	return next{}, err
 }
 
-// readClass reads the StorageClass that a spec field names. The error for an operator that may not read classes
-// contains the advice.
-func (r *Reconciler) readClass(ctx context.Context, field, name, advice string) (*storagev1.StorageClass, error) {
+// readClass reads the StorageClass that the spec names. The error for an operator that may not read classes contains the
+// advice.
+func (r *Reconciler) readClass(
+	ctx context.Context, b *v1alpha1.NFSBenchmark, advice string,
+) (*storagev1.StorageClass, error) {
 	class := &storagev1.StorageClass{}
+	field, name := plan.ClassOf(b.Spec.Storage)
 	err := r.Reader.Get(ctx, client.ObjectKey{Name: name}, class)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, invalid(v1alpha1.ReasonClassNotFound,
-			"there is no StorageClass %q: create it, or correct %s (kubectl get storageclass)", name, field)
+			"there is no StorageClass %q (%s): create it, or correct %s", name, r.otherClasses(ctx, name), field)
 	case apierrors.IsForbidden(err):
 		return nil, invalid(v1alpha1.ReasonForbidden, "the operator may not read StorageClass %q: %s: %w", name, advice, err)
 	case err != nil:
@@ -74,6 +78,26 @@ func (r *Reconciler) readClass(ctx context.Context, field, name, advice string) 
 			"correct %s (kubectl get storageclass)", name, field)
 	}
 	return class, nil
+}
+
+// maxClasses bounds the classes that a message is chosen from.
+const maxClasses = 500
+
+// otherClasses says which class somebody may have meant. The classes of the operator serve one benchmark only.
+func (r *Reconciler) otherClasses(ctx context.Context, name string) string {
+	list, names := pass.MetadataOf(storagev1.SchemeGroupVersion.WithKind("StorageClass")), []string(nil)
+	err := pass.Pages(ctx, r.Reader, list, maxClasses, func() error {
+		for _, class := range list.Items {
+			if class.Labels[manifest.LabelManagedBy] != manifest.ManagedBy {
+				names = append(names, class.Name)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return "see kubectl get storageclass"
+	}
+	return human.Others(name, names)
 }
 
 func bindsLate(class *storagev1.StorageClass) bool {

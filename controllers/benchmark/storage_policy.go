@@ -1,6 +1,7 @@
 package benchmark
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ func (r *Reconciler) checkPolicy(ctx context.Context, s *scope) (next, error) {
 	}
 	s.policy = p
 	if err := refused(r.checker.Check(p, s.b)); err != nil {
-		return next{}, err
+		return next{}, cmp.Or(r.noClass(ctx, s.b), err)
 	}
 	if t := s.b.Spec.Storage.Trident; t != nil && t.BackendName != "" {
 		backend, _ := p.Backend(t.BackendName) // the rules have checked that it exists
@@ -53,6 +54,19 @@ func (r *Reconciler) checkPolicy(ctx context.Context, s *scope) (next, error) {
 		return next{}, err
 	}
 	return r.admitSecrets(ctx, s)
+}
+
+// noClass returns an error if the class that the spec names does not exist. Its name may be a typo, which the refusal of
+// the policy would hide.
+func (r *Reconciler) noClass(ctx context.Context, b *v1alpha1.NFSBenchmark) error {
+	if _, name := plan.ClassOf(b.Spec.Storage); name == "" {
+		return nil
+	}
+	_, err := r.readClass(ctx, b, classAdvice)
+	if bad := (*pass.Invalid)(nil); errors.As(err, &bad) && bad.Reason == v1alpha1.ReasonClassNotFound {
+		return bad
+	}
+	return nil
 }
 
 // refused turns an error of the policy into one that the user must fix.

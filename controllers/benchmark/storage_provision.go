@@ -404,8 +404,7 @@ func (r *Reconciler) tridentClass(ctx context.Context, s *scope) (next, error) {
 		}
 		return next{}, err
 	}
-	name := s.b.Spec.Storage.Trident.StorageClassName
-	class, err := r.readClass(ctx, "spec.storage.trident.storageClassName", name,
+	class, err := r.readClass(ctx, s.b,
 		"install it with cluster scope and trident.enabled, or give a claim in spec.storage.claim")
 	if err != nil {
 		return next{}, err

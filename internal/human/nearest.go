@@ -1,5 +1,10 @@
 package human
 
+import (
+	"fmt"
+	"strings"
+)
+
 const (
 	maxTypos = 2  // edits between a mistyped word and the candidate
 	maxBytes = 64 // of a word: longer input is no typo, and the comparison is quadratic
@@ -18,6 +23,24 @@ func Nearest(s string, candidates []string) string {
 		}
 	}
 	return best
+}
+
+// maxOthers bounds the names in a message.
+const maxOthers = 5
+
+// Others says which of the names that exist somebody may have meant: the nearest, or else the first five.
+func Others(name string, names []string) string {
+	if near := Nearest(name, names); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	if len(names) == 0 {
+		return "there is none"
+	}
+	more := ""
+	if len(names) > maxOthers {
+		more = " and more"
+	}
+	return "there is " + strings.Join(names[:min(len(names), maxOthers)], ", ") + more
 }
 
 // editDistance counts the insertions, deletions and replacements of bytes that

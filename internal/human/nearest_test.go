@@ -31,3 +31,18 @@ func TestTheDistanceIsTheFewestEdits(t *testing.T) {
 		}
 	}
 }
+
+func TestTheOtherNamesAreShownWhenNoneIsNear(t *testing.T) {
+	t.Parallel()
+	many := []string{"alpha", "bravo", "charlie", "delta", "echo", "foxtrot"}
+	for typed, want := range map[string]string{
+		"brawo": `did you mean "bravo"?`, "gold": "there is alpha, bravo, charlie, delta, echo and more",
+	} {
+		if got := Others(typed, many); got != want {
+			t.Errorf("%s: %s, want %s", typed, got, want)
+		}
+	}
+	if got := Others("gold", nil); got != "there is none" {
+		t.Error(got)
+	}
+}

@@ -74,6 +74,18 @@ func TridentKey(t *v1alpha1.TridentStorage) string {
 	return ClassKey(t.StorageClassName)
 }
 
+// ClassOf returns the field of a spec that names a StorageClass, and the name; "" if no field does.
+func ClassOf(st v1alpha1.Storage) (field, name string) {
+	switch {
+	case st.StorageClass != nil:
+		return "spec.storage.storageClass.name", st.StorageClass.Name
+	case st.Trident != nil && st.Trident.StorageClassName != "":
+		return "spec.storage.trident.storageClassName", st.Trident.StorageClassName
+	default:
+		return "", ""
+	}
+}
+
 // ClassKey returns the key of the target of a StorageClass.
 func ClassKey(name string) string { return "class/" + name }
 

@@ -99,7 +99,7 @@ func tridentTroubles() map[string]tridentTrouble {
 		"NoClass": {
 			storage: func(*world) gen.Mod { return gen.TridentClass("no-such-class") },
 			reason:  v1alpha1.ReasonClassNotFound,
-			says:    []string{`no StorageClass "no-such-class"`, "kubectl get storageclass"},
+			says:    []string{`no StorageClass "no-such-class"`, "correct spec.storage.trident.storageClassName"},
 		},
 		"ClassOfSomebodyElse": {
 			storage: class(func(c *storagev1.StorageClass) { c.Provisioner = "ebs.csi.example" }),
