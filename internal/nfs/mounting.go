@@ -149,18 +149,13 @@ func explainMount(err, portmapErr error, cfg Config, ch Channel, local net.Addr,
 	if host, _, splitErr := net.SplitHostPort(client); splitErr == nil {
 		client = host // as in export policies
 	}
-	refused, absent := errors.Is(err, mount.ErrAcces) || errors.Is(err, mount.ErrPerm), errors.Is(err, mount.ErrNoEnt)
+	refused := errors.Is(err, mount.ErrAcces) || errors.Is(err, mount.ErrPerm) || rpc.IsAuthError(err)
+	absent := errors.Is(err, mount.ErrNoEnt)
 	switch {
-	case (refused || absent) && len(listed) > 0:
-		err = &NotListedError{Export: cfg.Export, Listed: listed, Client: client + portHint(local), Err: err}
-	case refused:
-		err = fmt.Errorf("the export policy of %s does not admit this client (address %s)%s: %w",
-			ch.Path, client, portHint(local), err)
+	case refused, absent && len(listed) > 0:
+		err = &RefusedExportError{Listed: listed, Client: client, Err: fmt.Errorf("%w%s", err, portHint(local))}
 	case absent:
 		err = fmt.Errorf("no such export %q on %s: %w", cfg.Export, ch.Path, err)
-	case rpc.IsAuthError(err):
-		err = fmt.Errorf("%s refuses the credential of this client (address %s)%s: %w",
-			ch.Path, client, portHint(local), err)
 	default:
 		err = fmt.Errorf("mount over path %s: %w", ch.Path, err)
 	}
@@ -170,22 +165,22 @@ func explainMount(err, portmapErr error, cfg Config, ch Channel, local net.Addr,
 	return err
 }
 
-// NotListedError is a refused mount of an export that the server does not list. NFS-Ganesha, for example, answers
-// "access denied" for an export that does not exist.
-type NotListedError struct {
-	Export string
-	Listed []string // the exports that the server lists, as it says; at least one
-	Client string   // address of this client, with a hint if its port is the reason
-	Err    error    // the refusal
+// RefusedExportError is a refused mount.
+type RefusedExportError struct {
+	// Listed has the exports that the server lists, if the refused one is not among them. NFS-Ganesha, for example,
+	// answers "access denied" for an export that does not exist.
+	Listed []string
+	Client string // address of this client, as in export policies
+	Err    error  // the refusal
 }
 
 // Error implements error.
-func (e *NotListedError) Error() string {
-	return fmt.Sprintf("the server does not list %q for this client (address %s): %v", e.Export, e.Client, e.Err)
+func (e *RefusedExportError) Error() string {
+	return fmt.Sprintf("the server refuses the export to address %s: %v", e.Client, e.Err)
 }
 
 // Unwrap returns the refusal.
-func (e *NotListedError) Unwrap() error { return e.Err }
+func (e *RefusedExportError) Unwrap() error { return e.Err }
 
 // otherExports returns the exports that the server lists for this client, if the refused one is not among them and not
 // below one of them. Many servers do not show their list.

@@ -230,18 +230,23 @@ func (q *inquiry) access(context.Context) string {
 		"the NFS rules of the file system; Linux: /etc/exports)" + portAdvice(q.local)
 }
 
-// address returns the client's address as in export policies.
+// address returns the client's address in parentheses, for a sentence.
 func (q *inquiry) address() string {
+	if hosts := q.hosts(); hosts != "" {
+		return " (address " + hosts + ")"
+	}
+	return ""
+}
+
+// hosts returns the client's addresses as in export policies.
+func (q *inquiry) hosts() string {
 	var hosts []string
 	for _, local := range q.local {
 		if host, _, err := net.SplitHostPort(local.String()); err == nil && !slices.Contains(hosts, host) {
 			hosts = append(hosts, host)
 		}
 	}
-	if len(hosts) == 0 {
-		return ""
-	}
-	return " (address " + strings.Join(hosts, ", ") + ")"
+	return strings.Join(hosts, ", ")
 }
 
 // portAdvice returns the advice for servers that may require a reserved port.

@@ -41,7 +41,7 @@ func TestAPortAbove1023IsToldAsAReason(t *testing.T) {
 	high := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 5), Port: 40000}
 	auth := &rpc.RefusedError{Denied: true, Reject: rpc.RejectAuth, AuthWhy: rpc.AuthTooWeak}
 	for _, err := range []error{
-		v4.ErrPerm, v4.ErrAccess, v4.ErrWrongSec, v4.ErrNoEnt, auth, &rpc.LostError{Err: io.EOF},
+		v4.ErrPerm, v4.ErrAccess, v4.ErrWrongSec, auth, &rpc.LostError{Err: io.EOF},
 	} {
 		for local, want := range map[*net.TCPAddr]bool{high: true, {IP: high.IP, Port: 700}: false} {
 			q := inquiry{cfg: cfg, names: []string{"export"}, local: []net.Addr{local}, err: err}
@@ -51,6 +51,22 @@ func TestAPortAbove1023IsToldAsAReason(t *testing.T) {
 			if told != want {
 				t.Errorf("%v from port %d: %s", err, local.Port, got)
 			}
+		}
+	}
+}
+
+// TestAWrongPathIsToldInTwoSentences, the second of which has what to check, with the address that the server saw.
+func TestAWrongPathIsToldInTwoSentences(t *testing.T) {
+	t.Parallel()
+	const check = `there is no directory "/exprt". NFSv4 paths begin at a root of their own (ONTAP: junction path; FlashBlade: / and the file system; ` +
+		`Linux: below fsid=0; NFS-Ganesha: Pseudo), and servers hide closed exports: check the path, and that the export policy admits NFSv4 from 10.0.0.5`
+	for port, want := range map[int]string{700: check, 40000: check + " and from 10.0.0.5:40000, although its port is not below 1024"} {
+		q := inquiry{
+			cfg: &Config{Version: bench.NFSv41}, names: []string{"exprt"}, local: []net.Addr{&net.TCPAddr{IP: net.IPv4(10, 0, 0, 5), Port: port}},
+			err: v4.ErrNoEnt,
+		}
+		if explained, ok := errors.AsType[*ExplainedError](q.explained(t.Context())); !ok || explained.Says != want {
+			t.Errorf("%+v, want %s", explained, want)
 		}
 	}
 }

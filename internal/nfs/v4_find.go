@@ -1,13 +1,16 @@
 package nfs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 )
 
@@ -35,12 +38,12 @@ func quoted(name string) string {
 
 func quotedPath(names []string) string { return quoted("/" + strings.Join(names, "/")) }
 
-func quotedPaths(paths [][]string) string {
+func quotedPaths(paths [][]string, separator string) string {
 	var all []string
 	for _, p := range paths {
 		all = append(all, quotedPath(p))
 	}
-	return strings.Join(all, ", ")
+	return strings.Join(all, separator)
 }
 
 // lookupAll returns the operations that make the directory at a path the current file handle.
@@ -52,41 +55,51 @@ func lookupAll(names []string) []v4.Operation {
 	return ops
 }
 
-// path explains an export that is missing from the pseudo file system.
+// path explains an export that is missing from the pseudo file system, in two sentences.
 func (q *inquiry) path(ctx context.Context) string {
-	spelling := ". NFSv4 counts paths from the root of its pseudo file system (ONTAP: the junction path of the volume; " +
-		"FlashBlade: / and the name of the file system; Linux: below the export with fsid=0, which itself is /; " +
-		"NFS-Ganesha: Pseudo), and servers hide exports that are closed to NFSv4 or to the client" + q.address()
 	if errors.Is(q.err, errNoDirectory) {
 		return quotedPath(q.names) + " is a file or a symbolic link on the server; name the directory that is exported"
 	}
-	says := "the pseudo file system of the server has no directory " + quotedPath(q.names)
 	if q.server == nil || ctx.Err() != nil {
-		return says + spelling + portAdvice(q.local)
+		return "there is no directory " + quotedPath(q.names) + ". " + q.pathAdvice(q.local)
 	}
 	ctx, cancel := context.WithTimeout(ctx, findTimeout)
 	defer cancel()
-	says += q.missing(ctx)
 	f := &finder{server: q.server, want: q.names}
+	says := q.missing(ctx) + "; "
 	f.search(ctx)
-	says += f.result() + spelling
-	if len(f.found) == 0 {
-		says += portAdvice(q.local) // NFS-Ganesha hides exports from such ports
+	if meant := f.meant(); meant != "" {
+		return says + "did you mean " + meant + "? " + q.pathAdvice(nil)
+	}
+	return says + f.shown() + ". " + q.pathAdvice(q.local) // NFS-Ganesha hides exports from ports above 1023
+}
+
+// pathAdvice says how paths of NFSv4 differ from those of NFSv3, and what to check. local is of the connections if their
+// ports may be the reason.
+func (q *inquiry) pathAdvice(local []net.Addr) string {
+	says := "NFSv4 paths begin at a root of their own (ONTAP: junction path; FlashBlade: / and the file system; Linux: " +
+		"below fsid=0; NFS-Ganesha: Pseudo), and servers hide closed exports: check the path, and that the export policy " +
+		"admits NFSv4 from " + cmp.Or(q.hosts(), "this client")
+	if i := slices.IndexFunc(local, isHighPort); i >= 0 {
+		says += fmt.Sprintf(" and from %s, although its port is not below 1024", local[i])
 	}
 	return says
 }
 
-// result describes the findings.
-func (f *finder) result() string {
-	switch {
-	case len(f.found) == 1:
-		return "; it has " + quotedPath(f.found[0]) + ": use that path as the export"
-	case len(f.found) > 1:
-		return "; it has " + quotedPaths(f.found) + ": use the one that is meant as the export"
-	case len(f.exports) == 0:
-		return "; it shows this client no export"
+// meant names the directories that may be the export; empty if there are none.
+func (f *finder) meant() string {
+	if len(f.found) == 0 {
+		return f.near
 	}
-	says := "; what it exports to this client is " + quotedPaths(f.exports)
+	return quotedPaths(f.found, " or ")
+}
+
+// shown names the exports.
+func (f *finder) shown() string {
+	if len(f.exports) == 0 {
+		return "the server shows this client no export"
+	}
+	says := "what it exports to this client is " + quotedPaths(f.exports, ", ")
 	if f.more {
 		says += " and more"
 	}
@@ -104,7 +117,7 @@ func (q *inquiry) readOnly(ctx context.Context) string {
 	defer cancel()
 	f := &finder{server: q.server}
 	f.search(ctx)
-	return says + f.result()
+	return says + "; " + f.shown()
 }
 
 // missing returns where the path ends.
@@ -115,14 +128,14 @@ func (q *inquiry) missing(ctx context.Context) string {
 		case err == nil:
 			continue
 		case errors.Is(err, v4.ErrNoEnt):
-			return fmt.Sprintf(" (no %s in %s)", quoted(q.names[i]), quotedPath(q.names[:i]))
+			return fmt.Sprintf("there is no %s in %s", quoted(q.names[i]), quotedPath(q.names[:i]))
 		case errors.Is(err, v4.ErrSymlink), errors.Is(err, v4.ErrNotDir):
-			return fmt.Sprintf(" (%s is no directory: name the path that it leads to)", quotedPath(q.names[:i]))
+			return quotedPath(q.names[:i]) + " is no directory: name the path that it leads to"
 		default:
-			return ""
+			return "there is no directory " + quotedPath(q.names)
 		}
 	}
-	return ""
+	return "there is no directory " + quotedPath(q.names)
 }
 
 // finder looks for an export in the pseudo file system.
@@ -132,6 +145,7 @@ type finder struct {
 
 	found   [][]string // directories that may be the export, at most findNames
 	exports [][]string // roots of other file systems, at most findNames
+	near    string     // the quoted path of an export whose name is nearly that of the path; empty if there is none
 	more    bool       // there are more exports
 	score   int        // number of trailing components that found shares with want
 }
@@ -223,6 +237,10 @@ func (f *finder) consider(d, above findDir) {
 	}
 	if d.fs == above.fs {
 		return
+	}
+	if path := "/" + strings.Join(d.path, "/"); f.near == "" &&
+		human.Nearest("/"+strings.Join(f.want, "/"), []string{path}) != "" {
+		f.near = quoted(path)
 	}
 	if f.more = len(f.exports) == findNames; !f.more {
 		f.exports = append(f.exports, d.path)

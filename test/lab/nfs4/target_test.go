@@ -57,7 +57,7 @@ func TestAStrangerUnderstandsWhatAnNFSv4ServerRefuses(t *testing.T) {
 		},
 		"a path of NFSv3": {
 			&nfs4test.Server{}, func(e *runfile.Engine) { e.Export = "/srv/vol/oradata" }, runfile.FailureNoSuchExport,
-			[]string{`"/srv/vol/oradata"`, `it has "/vol/oradata": use that path`},
+			[]string{`"/srv/vol/oradata"`, `did you mean "/vol/oradata"?`},
 		},
 		"referral": {
 			&nfs4test.Server{FSLocations: moved, Hook: failing(v4.OpGetFH, v4.ErrMoved)}, nil, runfile.FailureNoSuchExport,

@@ -222,7 +222,7 @@ func TestAServerThatHidesAnExportIsNotBelieved(t *testing.T) {
 		code   string
 		says   string
 	}{
-		"refused": {mount.ErrAcces, runfile.FailureAccessDenied, `10.0.1.61 refuses export "/vol/oradata1" to this client and does not list it; let the export policy admit the client, or correct the path: did you mean "/vol/oradata2"?`},
+		"refused": {mount.ErrAcces, runfile.FailureAccessDenied, `10.0.1.61 refuses export "/vol/oradata1" to this client (address 10.0.9.1) and does not list it; let the export policy admit the client, or correct the path: did you mean "/vol/oradata2"?`},
 		"absent":  {mount.ErrNoEnt, runfile.FailureNoSuchExport, `10.0.1.61 has no export "/vol/oradata1"; did you mean "/vol/oradata2"?`},
 	} {
 		err := direct.ExplainNotListed("/vol/oradata1", []string{"/vol/oradata2", "/vol/redo"}, tc.status)
@@ -233,9 +233,20 @@ func TestAServerThatHidesAnExportIsNotBelieved(t *testing.T) {
 }
 
 func TestAnExportPolicyThatRefusesTheClientIsToldAsSuch(t *testing.T) {
-	_, err := direct.Open(t.Context(), fake(t, "/denied", nil))
-	if target.CodeOf(err) != runfile.FailureAccessDenied || !strings.Contains(err.Error(), "export policy") {
-		t.Errorf("got %v", err)
+	for says, hook := range map[string]func(faulty.Call) faulty.Action{
+		"and does not list it; let the export policy admit the client": nil,
+		"; look at the export policy": func(c faulty.Call) faulty.Action {
+			if c.Program == mount.Program && c.Procedure == mount.ProcExport {
+				return faulty.Disconnect
+			}
+			return faulty.Answer
+		},
+	} {
+		_, err := direct.Open(t.Context(), fake(t, "/denied", hook))
+		says = strings.ReplaceAll(`refuses export "/denied" to this client (address 127.0.0.1) `+says, " ;", ";")
+		if target.CodeOf(err) != runfile.FailureAccessDenied || !strings.Contains(err.Error(), says) {
+			t.Errorf("got %v, want %s", err, says)
+		}
 	}
 }
 

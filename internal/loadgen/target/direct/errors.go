@@ -69,22 +69,25 @@ func (t *Target) explainMount(cfg nfs.Config, err error) error {
 	var status mount.Status
 	isMount := errors.As(err, &status)
 	explained, isExplained := errors.AsType[*nfs.ExplainedError](err)
-	notListed, isNotListed := errors.AsType[*nfs.NotListedError](err)
+	refused, isRefused := errors.AsType[*nfs.RefusedExportError](err)
 	unknown, isUnknownName := errors.AsType[*net.DNSError](err)
 	switch {
 	case isExplained:
 		return target.Fail(codeOf(explained.Cause), fmt.Sprintf(
 			"export %q of %s cannot be mounted with %s: %s", cfg.Export, t.where, cfg.Version, explained.Says), explained.Err)
-	case isNotListed:
-		return t.explainNotListed(cfg.Export, notListed.Listed, status, err)
+	case isRefused && len(refused.Listed) > 0:
+		return t.explainNotListed(cfg.Export, refused, status, err)
 	case isMount && (status == mount.ErrNoEnt || status == mount.ErrNotDir || status == mount.ErrInval ||
 		status == mount.ErrNameTooLong):
 		return target.Fail(runfile.FailureNoSuchExport, fmt.Sprintf(
 			"%s has no export %q; compare it with what 'showmount -e' lists, letter by letter", t.where, cfg.Export), err)
-	case isMount && (status == mount.ErrAcces || status == mount.ErrPerm), rpc.IsAuthError(err), nfs.IsPermission(err):
-		return target.Fail(runfile.FailureAccessDenied, fmt.Sprintf(
-			"%s refuses export %q to this client; look at the export policy (client addresses, sys, root access, ports above "+
-				"1023)", t.where, cfg.Export), err)
+	case isRefused, rpc.IsAuthError(err), nfs.IsPermission(err):
+		address := ""
+		if isRefused {
+			address = " (address " + refused.Client + ")"
+		}
+		return target.Fail(runfile.FailureAccessDenied, fmt.Sprintf("%s refuses export %q to this client%s; look at the "+
+			"export policy (client addresses, sys, root access, ports above 1023)", t.where, cfg.Export, address), err)
 	case isUnknownName:
 		return target.Fail(runfile.FailureUnreachable, fmt.Sprintf(
 			"the name %s is not known here; correct it, or give an address", unknown.Name), err)
@@ -100,8 +103,9 @@ func (t *Target) explainMount(cfg nfs.Config, err error) error {
 
 // explainNotListed names the exports that the server lists. A server that refuses may have the export and hide it from
 // this client, so only one that says that it does not exist is believed.
-func (t *Target) explainNotListed(export string, listed []string, status mount.Status, err error) error {
+func (t *Target) explainNotListed(export string, refused *nfs.RefusedExportError, status mount.Status, err error) error {
 	const most = 5
+	listed := refused.Listed
 	lists := "it lists " + strings.Join(listed[:min(len(listed), most)], ", ")
 	if len(listed) > most {
 		lists += " and more"
@@ -112,8 +116,9 @@ func (t *Target) explainNotListed(export string, listed []string, status mount.S
 	if status == mount.ErrNoEnt {
 		return target.Fail(runfile.FailureNoSuchExport, fmt.Sprintf("%s has no export %q; %s", t.where, export, lists), err)
 	}
-	return target.Fail(runfile.FailureAccessDenied, fmt.Sprintf("%s refuses export %q to this client and does not list "+
-		"it; let the export policy admit the client, or correct the path: %s", t.where, export, lists), err)
+	return target.Fail(runfile.FailureAccessDenied, fmt.Sprintf("%s refuses export %q to this client (address %s) and "+
+		"does not list it; let the export policy admit the client, or correct the path: %s", t.where, export,
+		refused.Client, lists), err)
 }
 
 func isNetwork(err error) bool {

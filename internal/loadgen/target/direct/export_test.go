@@ -2,6 +2,7 @@ package direct
 
 import (
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/nfs/mount"
 )
 
@@ -12,5 +13,6 @@ func UncommittedBytes(f target.File) int64 {
 
 // ExplainNotListed is explainNotListed of a server at 10.0.1.61.
 func ExplainNotListed(export string, listed []string, status mount.Status) error {
-	return (&Target{where: "10.0.1.61"}).explainNotListed(export, listed, status, status)
+	refused := &nfs.RefusedExportError{Listed: listed, Client: "10.0.9.1", Err: status}
+	return (&Target{where: "10.0.1.61"}).explainNotListed(export, refused, status, refused)
 }
