@@ -147,7 +147,7 @@ func holderOf(l *coordinationv1.Lease) string { return ptr.Deref(l.Spec.HolderId
 func (q *Queue) acquireAll(
 	ctx context.Context, b *v1alpha1.NFSBenchmark, keys, keep []string, now time.Time,
 ) (Place, error) {
-	place, err := eachKey(keys, func(key string) (holder, error) { return q.leaseHolder(ctx, b, key) })
+	place, err := eachKey(keys, func(key string) (holder, error) { return q.leaseHolder(ctx, b, key, now) })
 	if err == nil && place.Position == 0 {
 		place, err = q.Keep(ctx, b, keys, now)
 	}
@@ -180,9 +180,13 @@ type holder struct {
 	why  string // what the holder does with the target, for a message; "" = not known
 }
 
+// endSoon is the time before the end of a hold in which a message names the end. The end is a limit: most runs end hours
+// before it.
+const endSoon = time.Hour
+
 // seen describes a benchmark as far as the author of b may see it: names and messages of other namespaces are private
 // to their tenants.
-func seen(b, other *v1alpha1.NFSBenchmark) holder {
+func seen(b, other *v1alpha1.NFSBenchmark, now time.Time) holder {
 	h, own := holder{name: "a benchmark of another namespace"}, other.Namespace == b.Namespace
 	if own {
 		h.name = other.Namespace + "/" + other.Name
@@ -191,8 +195,8 @@ func seen(b, other *v1alpha1.NFSBenchmark) holder {
 		return h
 	}
 	h.why = fmt.Sprintf(", which is %s", other.Status.Phase)
-	if end := other.Status.HoldEndTime; end != nil {
-		h.why += fmt.Sprintf(" until %s at the latest", end.UTC().Format(time.RFC3339))
+	if end := other.Status.HoldEndTime; end != nil && end.Sub(now) <= endSoon {
+		h.why += " and gives the target back at the latest at " + end.UTC().Format(time.RFC3339)
 	}
 	if own && other.Status.Phase != v1alpha1.PhaseQueued && other.Status.Message != "" {
 		h.why += ": " + other.Status.Message
@@ -201,7 +205,9 @@ func seen(b, other *v1alpha1.NFSBenchmark) holder {
 }
 
 // leaseHolder returns the other holder of the Lease of a key.
-func (q *Queue) leaseHolder(ctx context.Context, b *v1alpha1.NFSBenchmark, key string) (holder, error) {
+func (q *Queue) leaseHolder(
+	ctx context.Context, b *v1alpha1.NFSBenchmark, key string, now time.Time,
+) (holder, error) {
 	held := &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: q.namespace(b), Name: manifest.LeaseName(key)},
 	}
@@ -209,7 +215,7 @@ func (q *Queue) leaseHolder(ctx context.Context, b *v1alpha1.NFSBenchmark, key s
 	if err != nil || !found {
 		return holder{}, err
 	}
-	return q.otherHolder(ctx, b, held)
+	return q.otherHolder(ctx, b, held, now)
 }
 
 // acquire takes the Lease of a key, or returns its holder.
@@ -241,7 +247,7 @@ func (q *Queue) acquire(
 	if holderOf(held) == string(b.UID) {
 		return holder{}, nil
 	}
-	if other, err := q.otherHolder(ctx, b, held); err != nil || other.name != "" {
+	if other, err := q.otherHolder(ctx, b, held, now); err != nil || other.name != "" {
 		return other, err
 	}
 	lease.ResourceVersion = held.ResourceVersion
@@ -253,7 +259,7 @@ func (q *Queue) acquire(
 
 // otherHolder returns the benchmark that holds a Lease, if it is another one.
 func (q *Queue) otherHolder(
-	ctx context.Context, b *v1alpha1.NFSBenchmark, held *coordinationv1.Lease,
+	ctx context.Context, b *v1alpha1.NFSBenchmark, held *coordinationv1.Lease, now time.Time,
 ) (holder, error) {
 	if holderOf(held) == string(b.UID) {
 		return holder{}, nil
@@ -267,7 +273,7 @@ func (q *Queue) otherHolder(
 	if err != nil || i < 0 {
 		return holder{}, err
 	}
-	return seen(b, &list[i]), nil
+	return seen(b, &list[i], now), nil
 }
 
 // Place returns the place of a benchmark among those that want one of its keys.
@@ -286,7 +292,7 @@ func (q *Queue) Place(
 	}
 	place := placeAmong(me, list)
 	if place.head != nil {
-		h := seen(b, place.head)
+		h := seen(b, place.head, now)
 		place.Behind, place.Why = h.name, h.why
 	}
 	return place, nil

@@ -122,7 +122,7 @@ func TestALeaseOfSomebodyElseIsNotFree(t *testing.T) {
 	} {
 		held := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", Labels: map[string]string{manifest.LabelManagedBy: c.manager}}}
 		held.Spec.HolderIdentity = &c.holder
-		got, err := queueOf(t).otherHolder(t.Context(), b, held)
+		got, err := queueOf(t).otherHolder(t.Context(), b, held, time.Time{})
 		if err != nil || (got.name == "") != c.free || !c.free && !strings.Contains(got.name, "ns/x") {
 			t.Errorf("%s: held by %q, %v", c.reason, got, err)
 		}
@@ -183,5 +183,29 @@ func TestAnAddressOfAnArrayIsNotInTheQueue(t *testing.T) {
 	place, err := queueOf(t, b, surveyed).Place(t.Context(), b, plan.ServerKeys([]string{server}), time.Unix(1, 0))
 	if err != nil || place.Position != 0 {
 		t.Errorf("position %d behind %q, %v", place.Position, place.Behind, err)
+	}
+}
+
+// TestTheEndOfAHoldIsNamedWhenItIsNear: it is a limit, and a run usually ends long before it.
+func TestTheEndOfAHoldIsNamedWhenItIsNear(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	me := gen.Benchmark("me", gen.In("team-a"))
+	for name, tc := range map[string]struct {
+		namespace string
+		left      time.Duration
+		want      holder
+	}{
+		"a day away":     {"team-a", 24 * time.Hour, holder{"team-a/other", ", which is Running: window 1 of 2"}},
+		"an hour away":   {"team-a", time.Hour, holder{"team-a/other", ", which is Running and gives the target back at the latest at 2026-07-01T13:00:00Z: window 1 of 2"}},
+		"of a stranger":  {"team-b", 24 * time.Hour, holder{"a benchmark of another namespace", ", which is Running"}},
+		"of one, by now": {"team-b", 0, holder{"a benchmark of another namespace", ", which is Running and gives the target back at the latest at 2026-07-01T12:00:00Z"}},
+	} {
+		other := gen.Benchmark("other", gen.In(tc.namespace))
+		other.Status.Phase, other.Status.Message = v1alpha1.PhaseRunning, "window 1 of 2"
+		other.Status.HoldEndTime = new(metav1.NewTime(noon.Add(tc.left)))
+		if got := seen(me, other, noon); got != tc.want {
+			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
+		}
 	}
 }

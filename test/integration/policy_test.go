@@ -139,7 +139,7 @@ func TestNamesOfOtherNamespacesAreNotShown(t *testing.T) {
 	w.until("private-name", v1alpha1.PhaseRunning)
 	other.create("waits", gen.Export("/y", address))
 	b := other.settle("waits")
-	other.wantPhase(b, v1alpha1.PhaseQueued, "behind a benchmark of another namespace, which is Running until")
+	other.wantPhase(b, v1alpha1.PhaseQueued, "behind a benchmark of another namespace, which is Running")
 	raw, err := json.Marshal(b.Status)
 	if err != nil {
 		t.Fatal(err)

@@ -201,7 +201,7 @@ func TestRunsOnOneArrayWaitForEachOtherWhateverTheirAddresses(t *testing.T) {
 	same := ontap("")
 	b, _ := w.asking(same)
 	w.create("next", same)
-	w.wantPhase(w.settle("next"), v1alpha1.PhaseQueued, "behind "+w.ns+"/demo, which is Provisioning until")
+	w.wantPhase(w.settle("next"), v1alpha1.PhaseQueued, "behind "+w.ns+"/demo, which is Provisioning: ")
 	w.create("other", ontap(""))
 	w.wantPhase(w.settle("other"), v1alpha1.PhaseProvisioning, "asking the array")
 	w.surveyed(b, surveyOf(b))
