@@ -195,7 +195,7 @@ func (f *finder) saturated(t Table) {
 		}
 	}
 	f.about(full, Saturated, bench.SeverityInfo, "the line was full (%d %% of the wire limit or more) in %s: such "+
-		"numbers describe the line, not what is compared", saturatedPercent)
+		"numbers describe the line, not what is compared", judge.LineFullPercent)
 }
 
 // Label names the cell and step of a line.

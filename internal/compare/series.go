@@ -7,14 +7,11 @@ import (
 	"slices"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
-
-// saturatedPercent is the share of the wire limit from which a line is full. TCP on an idle path stays within a few
-// percent of the limit. Steps of a ramp just below it (90 %) still respond to changes.
-const saturatedPercent = 95
 
 // series holds the results of the repetitions of one cell.
 type series struct {
@@ -94,7 +91,7 @@ func finite(v float64) bool { return math.Abs(v) <= 1e30 }
 // saturated reports whether the line was full in the median repetition.
 func (s *series) saturated(step string) bool {
 	wire := slices.Sorted(slices.Values(s.wire[step]))
-	return len(wire) > 0 && wire[len(wire)/2] >= saturatedPercent
+	return len(wire) > 0 && judge.LineFull(wire[len(wire)/2])
 }
 
 // allSeries returns the cells of a run with their counted results, in order and by name.

@@ -91,10 +91,11 @@ func TestAFullLineIsMarkedOnEitherSide(t *testing.T) {
 		return s
 	}
 	free, full := at("free", 940, 949, 990), at("full", 940, 950, 990)
+	last, wrong := at("full", 1020, 1020, 1020), at("wrong", 990, 1021, 1500) // more than the links carry: their speed is wrong
 	for name, tc := range map[string]struct {
 		base, candidate Side
 		want            bool
-	}{"neither": {free, free, false}, "baseline": {full, free, true}, "candidate": {free, full, true}} {
+	}{"neither": {free, free, false}, "baseline": {full, free, true}, "candidate": {free, full, true}, "at the limit": {free, last, true}, "above the limit": {wrong, wrong, false}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			table := Run(Request{Sides: []Side{tc.base, tc.candidate}, SuiteSignificance: latencyOnly()})

@@ -128,6 +128,8 @@ func (c *facts) kneeStep() *measure.StepSummary {
 func (c *facts) limitWords(found []bench.Finding) string {
 	s := c.Overall
 	switch {
+	case has(found, AboveWireLimit):
+		return "the links cannot carry what was measured, so the limit of the load is not known"
 	case c.limited != nil && len(c.limited.Bounds) > 0:
 		return capacityLimitWords(c.limited.Bounds[0])
 	case s == nil:
@@ -136,8 +138,6 @@ func (c *facts) limitWords(found []bench.Finding) string {
 	const faster = "; the storage may be faster"
 	busy, nodes := c.busyClient(s.ClientCPU), busyStorage(s)
 	switch {
-	case has(found, AboveWireLimit):
-		return "the links cannot carry what was measured, so the limit of the load is not known"
 	case measure.AtLeastPermille(s.WirePermille, wireSaturated):
 		return linkWords(c.Wire.Links) + " " + permilleText(s.WirePermille) + " full" + faster + c.queueWords()
 	case len(busy) > 0 && has(found, ClientCPUBound):

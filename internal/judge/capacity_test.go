@@ -570,3 +570,14 @@ func TestALevelThatAClientDidNotBeginIsNotCounted(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 }
+
+// TestACapacityAboveTheWireIsNotLimitedByIt: the speed of the links is wrong, so they say nothing of the limit.
+func TestACapacityAboveTheWireIsNotLimitedByIt(t *testing.T) {
+	t.Parallel()
+	r := searched(t, storageOf{40_000, 200}, 1, inSearch()...)
+	r.Plan.Link.BitsPerSecond = *bench.Bits(1e8)
+	j := Judge(r)
+	if want := "the links cannot carry what was measured, so the limit of the load is not known"; j.Answer.Limit != want || !hasFinding(j, AboveWireLimit, "") {
+		t.Errorf("%q, want %q; %+v", j.Answer.Limit, want, j.Findings)
+	}
+}

@@ -21,7 +21,7 @@ func checkClientCPU(c *facts, found *findings) {
 	seen := c.busyClient(c.Overall.ClientCPU)
 	switch {
 	case len(seen) == 0:
-	case measure.AtLeastPermille(c.Overall.WirePermille, wireSaturated):
+	case c.Overall.WirePermille != nil && LineFull(c.Overall.WirePermille.Percent()):
 		// The line is full, so the CPU did not limit the load.
 		found.info(ClientCPUBound, "The line is full, but the client is almost at its limit: %s.", strings.Join(seen, ", "))
 	default:

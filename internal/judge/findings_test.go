@@ -244,6 +244,10 @@ func clientCases() map[string]findingCase {
 			slower(r, 108)
 			inWindows(runfile.SpanMeasure, func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(930)) })(r)
 		}, ClientCPUBound, bench.SeverityInfo, bench.ValidityValid, `almost at its limit`},
+		"ClientBusyAboveTheLine": {nil, func(r *runfile.Result) {
+			r.Plan.Link.BitsPerSecond = *bench.Bits(1e9)
+			inWindows(runfile.SpanMeasure, func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(930)) })(r)
+		}, ClientCPUBound, bench.SeverityWarning, bench.ValiditySuspect, `may be the limit`},
 		"ClientAtLimit":   {nil, inWindows(runfile.SpanMeasure, func(w *runfile.ObservedWindow) { w.CgroupCPUMicroseconds = new(int64(230e6)) }), ClientCPUBound, bench.SeverityWarning, bench.ValiditySuspect, `95\.8 % of its CPU limit`},
 		"ClientThrottled": {nil, inWindows(runfile.SpanMeasure, func(w *runfile.ObservedWindow) { w.CgroupThrottledMicros = new(int64(6e6)) }), ClientCPUBound, bench.SeverityWarning, bench.ValiditySuspect, `throttled for 10\.0 %`},
 		"PageCacheRead":   {kernelRun, inWindows(runfile.SpanMeasure, func(w *runfile.ObservedWindow) { w.Mount.ServerReadBytes = goodBytes / 2 }), CacheSuspected, bench.SeverityWarning, bench.ValiditySuspect, `read 125 GiB and the server sent 62\.3 GiB`},
