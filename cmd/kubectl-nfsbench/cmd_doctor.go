@@ -295,7 +295,7 @@ func (d *doctor) lookAtPolicy(ctx context.Context) {
 			"the policy: ask an administrator to add you to rbac.policyReaders, or give --operator-namespace", d.o.policy)
 		return
 	}
-	p, err := policy.Read(strings.NewReader(cm.Data[policy.Key]))
+	p, err := policy.Of(cm.Data)
 	if err == nil {
 		var checker *policy.Checker
 		if checker, err = policy.NewChecker(); err == nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -98,8 +97,7 @@ func (c *cluster) noClass(ctx context.Context, name string) (string, error) {
 	return fmt.Sprintf("there is no StorageClass %q; %s", name, human.Others(name, names)), nil
 }
 
-// explainClass explains why a benchmark of a class is refused: the class does not exist, or an administrator has to
-// allow it.
+// explainClass explains why a benchmark is refused. A class that does not exist comes before all else.
 func (c *cluster) explainClass(ctx context.Context, u *unstructured.Unstructured, err error) error {
 	b := &v1alpha1.NFSBenchmark{}
 	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, b) // what does not fit is not a class
@@ -110,12 +108,7 @@ func (c *cluster) explainClass(ctx context.Context, u *unstructured.Unstructured
 	if missing, listErr := c.noClass(ctx, name); listErr == nil && missing != "" { // not everybody may list them
 		return cli.BadInputf("%s", missing)
 	}
-	if !strings.Contains(err.Error(), "policy.storageClasses") {
-		return explain(err)
-	}
-	return fmt.Errorf("%w\n\nAn administrator adds this to policy.storageClasses in the values of the chart, beside the "+
-		"classes that are there, and runs helm upgrade:\n  - name: %s\n    namespaces: [%s]", explain(err), name,
-		u.GetNamespace())
+	return explain(err)
 }
 
 // removeAll deletes a benchmark and waits until the operator has removed all that the benchmark made, also after

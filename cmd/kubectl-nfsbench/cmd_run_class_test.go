@@ -81,10 +81,10 @@ func TestTheReportOfAClassStays(t *testing.T) {
 func TestARefusedClassSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	denied := apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("nfsbenchmarks").GroupResource(), "x", errors.New(
-		"the policy of this cluster does not let benchmarks have a volume: ask an administrator to add it to policy.storageClasses of the chart"))
+		"the policy of this cluster does not let benchmarks have a volume: ask an administrator to run: helm upgrade"))
 	s := newShell(t, gold())
 	s.refuse = denied
-	s.run("run", "--storage-class", "gold").mustEnd(t, cli.ExitBadInput).mustSay(t, "policy.storageClasses of the chart", "runs helm upgrade:\n  - name: gold\n    namespaces: [bench]")
+	s.run("run", "--storage-class", "gold").mustEnd(t, cli.ExitBadInput).mustSay(t, "ask an administrator to run: helm upgrade")
 	s = newShell(t, gold())
 	s.refuse = denied
 	s.run("run", "--storage-class", "golt").mustEnd(t, cli.ExitBadInput).mustSay(t, `there is no StorageClass "golt"; did you mean "gold"?`)

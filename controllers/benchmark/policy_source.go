@@ -3,7 +3,6 @@ package benchmark
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -43,7 +42,7 @@ func (s *policySource) read(ctx context.Context) (policy.Policy, error) {
 		return s.policy, s.err
 	}
 	s.version = cm.ResourceVersion
-	if s.policy, s.err = policy.Read(strings.NewReader(cm.Data[policy.Key])); s.err != nil {
+	if s.policy, s.err = policy.Of(cm.Data); s.err != nil {
 		s.err = fmt.Errorf("ConfigMap %s: %w", s.name, s.err)
 	}
 	return s.policy, s.err

@@ -26,7 +26,7 @@ func TestAChangeOfThePolicyHoldsAtOnce(t *testing.T) {
 	c := fake.NewClientBuilder().WithObjects(cm).Build()
 	write := func(text string) {
 		t.Helper()
-		cm.Data = map[string]string{policy.Key: text}
+		cm.Data = map[string]string{policy.Key: text, policy.UpgradeKey: "helm x"}
 		if err := c.Update(t.Context(), cm); err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +34,7 @@ func TestAChangeOfThePolicyHoldsAtOnce(t *testing.T) {
 	write("limits: {clients: 2}")
 	read := PolicyIn(c, client.ObjectKeyFromObject(cm))
 	for range 2 {
-		if p, err := read(t.Context()); err != nil || p.Limits.Clients != 2 {
+		if p, err := read(t.Context()); err != nil || p.Limits.Clients != 2 || p.Upgrade != "helm x" {
 			t.Errorf("%+v, %v", p, err)
 		}
 	}

@@ -131,10 +131,12 @@ func (r *Reconciler) checkRoom(ctx context.Context, s *scope) error {
 	if taken += kept; taken < limits.ResultBytes.Value() {
 		return nil
 	}
+	more := limits.ResultBytes.DeepCopy()
+	more.Add(limits.ResultBytes)
 	return invalid(v1alpha1.ReasonPolicyDenied, "the results of the benchmarks in namespace %q take %s and the policy of "+
 		"this cluster allows %s. Delete finished benchmarks, or ConfigMaps with the label "+manifest.LabelKeptResult+
-		", or ask an administrator to raise policy.limits.resultBytes of the chart",
-		s.b.Namespace, resource.NewQuantity(taken, resource.BinarySI), &limits.ResultBytes)
+		", or ask an administrator to run: %s --set policy.limits.resultBytes=%s", s.b.Namespace,
+		resource.NewQuantity(taken, resource.BinarySI), &limits.ResultBytes, s.policy.Upgrade, &more)
 }
 
 // bytesKept returns the size of the results of deleted benchmarks: those that were kept, and those whose benchmark was

@@ -24,8 +24,11 @@ import (
 	"github.com/nfsbench/nfsbench/internal/yamlbound"
 )
 
-// Key is the key of the policy in its ConfigMap.
-const Key = "policy.yaml"
+// The keys of the ConfigMap of a policy.
+const (
+	Key        = "policy.yaml"
+	UpgradeKey = "upgrade" // the command that changes values of the chart, without the values
+)
 
 // MaxBytes bounds the file of a policy.
 const MaxBytes = 256 << 10
@@ -46,6 +49,8 @@ type Policy struct {
 	Pods        Pods     `json:"pods"`
 	Embedded    Embedded `json:"embedded"`
 	Limits      Limits   `json:"limits"`
+	// Upgrade is the command that changes values of the chart, without the values, for messages.
+	Upgrade string `json:"-"`
 }
 
 // Pods holds what benchmarks may set for their pods; "*" allows every key, name or namespace.
@@ -107,6 +112,7 @@ type Limits struct {
 // Default returns the policy of a manager without a policy file.
 func Default() Policy {
 	return Policy{
+		Upgrade:  "helm upgrade nfsbench charts/nfsbench -n nfsbench-system --reuse-values",
 		Pods:     Pods{NodeSelector: []string{"*"}},
 		Embedded: Embedded{MaxSize: "50Gi"},
 		Limits: Limits{
@@ -127,8 +133,20 @@ func (p Policy) CheckTime(took, fill time.Duration) error {
 		why = fmt.Sprintf(", %s of it to write the data on slow storage. Make the files smaller", fill)
 	}
 	return &Denied{Rule: "run", Message: fmt.Sprintf("spec.run: the run may take %s%s. The policy of this cluster "+
-		"allows at most %s: shorten the run, or set run.timeoutSeconds, or ask an administrator to raise "+
-		"policy.limits.maxHold of the chart", took, why, most)}
+		"allows at most %s: shorten the run, or set run.timeoutSeconds, or ask an administrator to run: %s --set "+
+		"policy.limits.maxHold=%s", took, why, most, p.Upgrade, took)}
+}
+
+// maxUpgrade bounds the command in the ConfigMap, which messages contain.
+const maxUpgrade = 512
+
+// Of returns the policy in the data of a ConfigMap.
+func Of(data map[string]string) (Policy, error) {
+	p, err := Read(strings.NewReader(data[Key]))
+	if u := data[UpgradeKey]; u != "" && len(u) <= maxUpgrade {
+		p.Upgrade = u
+	}
+	return p, err
 }
 
 // Read reads and validates a policy, as YAML or JSON. Members that are absent keep their

@@ -23,8 +23,8 @@ var rulesFile []byte
 // Rule is one condition that every benchmark must meet, in the format of a validation of a ValidatingAdmissionPolicy.
 type Rule struct {
 	Name              string `json:"name"`
-	Expression        string `json:"expression"`        // CEL over object and variables.policy
-	MessageExpression string `json:"messageExpression"` // names the field, the limit and the contact
+	Expression        string `json:"expression"`        // CEL over object and variables
+	MessageExpression string `json:"messageExpression"` // names the field, the limit and the command for an administrator
 }
 
 // Checker evaluates the rules. It is safe for concurrent use.
@@ -80,7 +80,7 @@ func MustChecker() *Checker {
 }
 
 // Denied is the error for a benchmark that a rule refuses. Its text names the field, the limit of the policy and the
-// contact.
+// command for an administrator.
 type Denied struct{ Rule, Message string }
 
 // Error returns the message.
@@ -127,7 +127,7 @@ func (c *Checker) check(p Policy, b *v1alpha1.NFSBenchmark, names ...string) err
 	if err != nil {
 		return fmt.Errorf("check the policy: %w", err)
 	}
-	in := map[string]any{"object": object, "variables": map[string]any{"policy": values}}
+	in := map[string]any{"object": object, "variables": map[string]any{"policy": values, "upgrade": p.Upgrade}}
 	for _, r := range c.rules {
 		if len(names) > 0 && !slices.Contains(names, r.name) {
 			continue

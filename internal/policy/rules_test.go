@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"reflect"
 	"strings"
@@ -292,5 +293,62 @@ func TestTheDefaultAllowsNoNodeToMountAnything(t *testing.T) {
 	err = checker.Check(read(t, ""), b)
 	if err == nil || !strings.Contains(err.Error(), "namespace "+b.Namespace+" mount") || !strings.Contains(err.Error(), "policy.exports") {
 		t.Errorf("%v names neither the namespace nor what to ask for", err)
+	}
+}
+
+// TestARefusalHasTheCommandThatAllowsIt, as the chart knows the release. It contains nothing that a shell runs.
+func TestARefusalHasTheCommandThatAllowsIt(t *testing.T) {
+	t.Parallel()
+	const upgrade = "helm upgrade bench2 charts/nfsbench -n ops --reuse-values"
+	checker := policy.MustChecker()
+	mount := func(path string, servers ...string) gen.Mod {
+		return func(b *v1alpha1.NFSBenchmark) {
+			export(path, servers...)(b)
+			client(bench.ClientKernel)(b)
+		}
+	}
+	class := func(name string) gen.Mod {
+		return func(b *v1alpha1.NFSBenchmark) { b.Spec.Pods = &v1alpha1.Pods{PriorityClassName: name} }
+	}
+	for name, tc := range map[string]struct {
+		policy string
+		mod    gen.Mod
+		want   string
+	}{
+		"export":       {"", mount("/vol/bench", "192.0.2.11"), `policy.exports=[{"server":"192.0.2.11","path":"/vol/bench","namespaces":["team-b"]}]'`},
+		"two servers":  {"", mount("/a", "10.0.0.1", "2001:db8::1"), `[{"server":"10.0.0.1","path":"/a","namespaces":["team-b"]},{"server":"2001:db8::1","path":"/a","namespaces":["team-b"]}]'`},
+		"five servers": {"", mount("/a", "a", "b", "c", "d", "e"), `policy.exports=[{"server":"SERVER","path":"/a",`},
+		"others":       {example, mount("/vol/bench", "192.0.2.11"), `policy.exports=[..., {"server":"192.0.2.11",`},
+		"a shell":      {"", mount("/vol'$(reboot)", "192.0.2.11"), `"path":"/PATH"`},
+		"a way out":    {"", mount("/vol/../hr", "192.0.2.11"), `"path":"/PATH"`},
+		"class":        {"", gen.StorageClass("gold"), `--set-json 'policy.storageClasses=[{"name":"gold","namespaces":["team-b"],"maxSize":"10Gi"}]'`},
+		"Trident":      {example, gen.TridentClass("gold"), `policy.storageClasses=[..., {"name":"gold","namespaces":["team-b"],"maxSize":"10Gi"}]'`},
+		"quote":        {"", gen.StorageClass("g'; reboot"), `{"name":"CLASS"`},
+		"backend":      {"", gen.TridentBackend("filer1"), `change this backend in policy.backends of a file VALUES and run: ` + upgrade + " -f VALUES"},
+		"hostNetwork":  {example, gen.HostNetwork, `--set-json 'policy.hostNetwork=[..., "team-b"]'`},
+		"priority":     {"", class("high"), `--set-json 'policy.pods.priorityClasses=["high"]'`},
+		"no priority":  {"", class("x'y"), `--set-json 'policy.pods.priorityClasses=["CLASS"]'`},
+		"clients":      {"", func(b *v1alpha1.NFSBenchmark) { b.Spec.Clients = 65 }, "--set policy.limits.clients=65"},
+		"time":         {"", func(b *v1alpha1.NFSBenchmark) { b.Spec.Run.TimeoutSeconds = new(int32(90_000)) }, "--set policy.limits.maxHold=27h"},
+		"label":        {"", pods(v1alpha1.Pods{Labels: map[string]string{"a": "b"}}), `--set-json 'policy.pods.labels=["KEY"]'`},
+		"taint":        {example, tolerates("x"), `--set-json 'policy.pods.tolerations=[..., "KEY"]'`},
+	} {
+		p, err := policy.Of(map[string]string{policy.Key: tc.policy, policy.UpgradeKey: upgrade})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := gen.Benchmark("b", gen.In("team-b"), client(bench.ClientDirectNFS), tc.mod)
+		b.Spec.Clients = max(b.Spec.Clients, 1)
+		said := fmt.Sprint(checker.Check(p, b))
+		if !strings.Contains(said, "run") || !strings.Contains(said, upgrade+" ") || !strings.Contains(said, tc.want) {
+			t.Errorf("%s: %s, want %s", name, said, tc.want)
+		}
+		if _, command, _ := strings.Cut(said, upgrade); strings.ContainsAny(command, "$;`") || strings.Count(command, "'") > 2 {
+			t.Errorf("%s: a shell runs more than helm: %s", name, command)
+		}
+	}
+	p, err := policy.Of(map[string]string{policy.UpgradeKey: strings.Repeat("x", 1000)})
+	if err != nil || p.Upgrade != policy.Default().Upgrade {
+		t.Errorf("a command that is too long: %.20s, %v", p.Upgrade, err)
 	}
 }

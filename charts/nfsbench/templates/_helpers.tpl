@@ -33,6 +33,11 @@ labels:
   {{- include "nfsbench.labels" . | nindent 2 }}
 {{- end -}}
 
+{{/* The command that changes values of the release, without the values, for messages of the policy. */}}
+{{- define "nfsbench.upgrade" -}}
+helm upgrade {{ .Release.Name }} charts/{{ .Chart.Name }} -n {{ .Release.Namespace }} --reuse-values
+{{- end -}}
+
 {{- define "nfsbench.serviceAccount" -}}
 {{- if .Values.serviceAccount.create -}}
 {{- default (include "nfsbench.fullname" .) .Values.serviceAccount.name -}}
