@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -98,7 +99,7 @@ Each line is OK, WARN or FAIL, and says what to do. The exit code is 1 after a F
 	fs.DurationVar(&o.timeout, "timeout", 15*time.Minute, "time for the pod, with the pulling of its images")
 	cli.CompleteValues(cmd, "output", "json")
 	o.load.registerStorage(cmd)
-	fs.Lookup("storage-class").Usage = "a StorageClass: whether it exists, and whether the policy allows it"
+	fs.Lookup("storage-class").Usage = "a StorageClass: whether it exists, has a driver, and the policy allows it"
 	return cmd
 }
 
@@ -406,18 +407,25 @@ func (d *doctor) target(ctx context.Context) (t plan.Target, known bool) {
 }
 
 // lookAtClass checks that the class of the spec exists, and reports false if it does not: its name may be a typo, about
-// which the policy says nothing.
+// which the policy says nothing. Without the CSIDriver of a class it warns only: some provisioners have none. One whose
+// name has a slash cannot have one.
 func (d *doctor) lookAtClass(ctx context.Context) bool {
 	_, name := plan.ClassOf(d.b.Spec.Storage)
 	if name == "" {
 		return true
 	}
-	switch missing, err := d.noClass(ctx, name); {
+	class, missing, err := d.findClass(ctx, name)
+	switch {
 	case err != nil:
 		d.warn(checkStorage, "StorageClass %q was not looked at: %s", name, explain(err))
 	case missing != "":
 		d.fail(checkStorage, "%s", missing)
 		return false
+	case !strings.Contains(class.Provisioner, "/") &&
+		apierrors.IsNotFound(d.Get(ctx, client.ObjectKey{Name: class.Provisioner}, &storagev1.CSIDriver{})):
+		d.warn(checkStorage, "StorageClass %q names the provisioner %q, and no CSIDriver of this name is installed: install "+
+			"the driver, or name another class (kubectl get storageclass). A provisioner without a CSIDriver may still serve it",
+			name, class.Provisioner)
 	default:
 		d.ok(checkStorage, "StorageClass %q exists; its server is only known once a claim of it is bound", name)
 	}

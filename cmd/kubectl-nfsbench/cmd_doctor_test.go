@@ -123,7 +123,8 @@ func (c *clinic) doctor(b *v1alpha1.NFSBenchmark, args ...string) outcome {
 // TestTheDoctorExaminesALoadWithoutADatabase by the program that would make it.
 func TestTheDoctorExaminesALoadWithoutADatabase(t *testing.T) {
 	t.Parallel()
-	c := newClinic(t, inOrder()...)
+	driver := &storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "csi.example.com"}}
+	c := newClinic(t, append(inOrder(), driver, class("driven", driver.Name), class("driverless", "csi.example.org"))...)
 	c.answer(runfile.Check{Check: "export", Result: runfile.CheckFail, Message: "no such export"})
 	array := gen.ONTAP("10.0.9.1", "svm1", "oracle") // its Secret has the label
 	c.doctor(gen.Benchmark("x", gen.Export("/vol/oradata", "10.0.1.61"), gen.Clients(8), array)).mustEnd(t, cli.ExitFailed).mustSay(t,
@@ -145,6 +146,8 @@ func TestTheDoctorExaminesALoadWithoutADatabase(t *testing.T) {
 	for args, says := range map[string]string{
 		"--embedded 8Gi":                    "OK    storage         the run starts its own NFS server",
 		"--storage-class gold":              `OK    storage         StorageClass "gold" exists`,
+		"--storage-class driven":            `OK    storage         StorageClass "driven" exists`,
+		"--storage-class driverless":        `WARN  storage         StorageClass "driverless" names the provisioner "csi.example.org", and no CSIDriver`,
 		"--storage-class golt":              `FAIL  storage         there is no StorageClass "golt"; did you mean "gold"?`,
 		"--export 192.0.2.1:/vol/oradata":   "OK    storage         /vol/oradata at 192.0.2.1",
 		"":                                  "nothing to check",
@@ -179,8 +182,10 @@ const allowAll = `exports: [{server: 10.0.0.0/8, path: /vol, namespaces: ["*"]}]
 storageClasses: [{name: "*", namespaces: ["*"]}]
 embedded: {maxSize: 100Ti, nodeMounts: ["*"]}`
 
-func gold() client.Object {
-	return &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "gold"}, Provisioner: "x"}
+func gold() client.Object { return class("gold", "example.org/nfs") }
+
+func class(name, provisioner string) client.Object {
+	return &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: provisioner}
 }
 
 func inOrder() []client.Object {

@@ -79,22 +79,22 @@ func (a *app) runClass(cmd *cobra.Command, f *loadFlags, to cli.Destination) (er
 	return errors.Join(err, a.report(cmd, c, last, cli.Destination{}), benchmarkEnd(last.benchmark))
 }
 
-// noClass says that a StorageClass does not exist; "" if it does.
-func (c *cluster) noClass(ctx context.Context, name string) (string, error) {
+// findClass returns a StorageClass, or a message that it does not exist.
+func (c *cluster) findClass(ctx context.Context, name string) (*storagev1.StorageClass, string, error) {
 	var all storagev1.StorageClassList
 	if err := c.List(ctx, &all); err != nil {
-		return "", err
+		return nil, "", err
 	}
 	var names []string
-	for _, class := range all.Items {
+	for i, class := range all.Items {
 		if class.Name == name {
-			return "", nil
+			return &all.Items[i], "", nil
 		}
 		if class.Labels[manifest.LabelManagedBy] != manifest.ManagedBy { // such a class serves one benchmark only
 			names = append(names, class.Name)
 		}
 	}
-	return fmt.Sprintf("there is no StorageClass %q; %s", name, human.Others(name, names)), nil
+	return nil, fmt.Sprintf("there is no StorageClass %q; %s", name, human.Others(name, names)), nil
 }
 
 // explainClass explains why a benchmark is refused. A class that does not exist comes before all else.
@@ -105,7 +105,7 @@ func (c *cluster) explainClass(ctx context.Context, u *unstructured.Unstructured
 	if name == "" || !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
 		return explain(err)
 	}
-	if missing, listErr := c.noClass(ctx, name); listErr == nil && missing != "" { // not everybody may list them
+	if _, missing, listErr := c.findClass(ctx, name); listErr == nil && missing != "" { // not everybody may list them
 		return cli.BadInputf("%s", missing)
 	}
 	return explain(err)

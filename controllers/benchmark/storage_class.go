@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -135,7 +136,8 @@ func (r *Reconciler) awaitClass(
 		return next{}, err
 	}
 	reason := v1alpha1.ReasonProvisioning
-	message := fmt.Sprintf("waiting for %s to make the volume of claim %s%s", class.Provisioner, pvc.Name, consumer)
+	message := fmt.Sprintf("waiting for %s to make the volume of claim %s%s%s", class.Provisioner, pvc.Name, consumer,
+		unserved(class.Name, told, s.now))
 	if said := lastWarning(told); said != "" {
 		reason, message = v1alpha1.ReasonProvisioningFailed, fmt.Sprintf("%s makes no volume for claim %s: %s",
 			class.Provisioner, pvc.Name, pass.ClipTo(said, maxSaid))
@@ -147,6 +149,26 @@ func (r *Reconciler) awaitClass(
 	}
 	return s.storageWaits(reason, message+"; the run waits until "+until(end))
 }
+
+// unserved is the end of a message about a claim that no provisioner has taken up, or is "". It is a hint and ends no
+// run, because a provisioner may start later. A missing CSIDriver proves nothing: an external provisioner has none.
+func unserved(class string, told []corev1.Event, now time.Time) string {
+	asked := slices.IndexFunc(told, func(e corev1.Event) bool { return e.Reason == provisionerAsked })
+	if taken, _ := lastCall(told); taken != "" || asked < 0 ||
+		now.Sub(told[asked].CreationTimestamp.Time) < provisionerPatience {
+		return ""
+	}
+	return fmt.Sprintf("; no provisioner has taken up the claim: check that the provisioner of StorageClass %q is "+
+		"installed and runs (kubectl get csidrivers; kubectl get pods -A), or name another class (kubectl get storageclass)",
+		class)
+}
+
+const (
+	// provisionerAsked is the reason of the event with which Kubernetes hands a claim to its provisioner.
+	provisionerAsked = "ExternalProvisioning"
+	// provisionerPatience is the time for the first event of a provisioner about a claim. It sends it when it begins.
+	provisionerPatience = 10 * time.Second
+)
 
 // maxSaid bounds the quoted message of a provisioner, in bytes.
 const maxSaid = 600

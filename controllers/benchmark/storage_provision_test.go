@@ -78,6 +78,32 @@ func TestTheLastCallOfAProvisionerIsThatWhichCounts(t *testing.T) {
 	}
 }
 
+// TestAClaimThatNoProvisionerTakesUpIsNamed once a working provisioner would have sent an event.
+func TestAClaimThatNoProvisionerTakesUpIsNamed(t *testing.T) {
+	t.Parallel()
+	asked := time.Unix(1_800_000_000, 0)
+	event := func(reason string) corev1.Event {
+		return corev1.Event{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(asked)}, Reason: reason}
+	}
+	for name, tc := range map[string]struct {
+		told  []corev1.Event
+		after time.Duration
+		says  string
+	}{
+		"nobody is asked yet":      {[]corev1.Event{event("WaitForFirstConsumer")}, time.Hour, ""},
+		"asked just now":           {[]corev1.Event{event(provisionerAsked)}, provisionerPatience - 1, ""},
+		"nobody answers":           {[]corev1.Event{event(provisionerAsked)}, provisionerPatience, `provisioner of StorageClass "gold"`},
+		"it makes the volume":      {[]corev1.Event{event(provisionerAsked), event(callBegins)}, time.Hour, ""},
+		"it cannot make a volume":  {[]corev1.Event{event(callFails), event(provisionerAsked)}, time.Hour, ""},
+		"events may not be listed": {nil, time.Hour, ""},
+	} {
+		got := unserved("gold", tc.told, asked.Add(tc.after))
+		if (got == "") != (tc.says == "") || !strings.Contains(got, tc.says) {
+			t.Errorf("%s: %q, want %q", name, got, tc.says)
+		}
+	}
+}
+
 // TestTheExportOfTheRedoLogsIsMountedAndRemovedAsThatOfTheData.
 func TestTheExportOfTheRedoLogsIsMountedAndRemovedAsThatOfTheData(t *testing.T) {
 	t.Parallel()

@@ -75,10 +75,15 @@ func waitingFor(container, reason, message string) func(*corev1.PodStatus) {
 // warn records a warning about an object, as the kubelet and controllers do.
 func (w *world) warn(kind string, obj client.Object, reason, message string) {
 	w.Helper()
+	w.tell(corev1.EventTypeWarning, kind, obj, reason, message)
+}
+
+func (w *world) tell(eventType, kind string, obj client.Object, reason, message string) {
+	w.Helper()
 	e := &corev1.Event{
-		ObjectMeta:     metav1.ObjectMeta{Namespace: w.ns, GenerateName: "warning-"},
+		ObjectMeta:     metav1.ObjectMeta{Namespace: w.ns, GenerateName: "event-"},
 		InvolvedObject: corev1.ObjectReference{Kind: kind, Namespace: w.ns, Name: obj.GetName(), UID: obj.GetUID()},
-		Reason:         reason, Message: message, Type: corev1.EventTypeWarning, LastTimestamp: metav1.NewTime(w.clock.Now()),
+		Reason:         reason, Message: message, Type: eventType, LastTimestamp: metav1.NewTime(w.clock.Now()),
 	}
 	if err := w.c.Create(w.Context(), e); err != nil {
 		w.Fatal(err)
