@@ -358,7 +358,8 @@ func TestTheDoctorComputesTheTimeOfTheRun(t *testing.T) {
 	large := gen.Benchmark("x", gen.Export("/vol/oradata", "10.0.1.61"), func(b *v1alpha1.NFSBenchmark) {
 		b.Spec.Workload.Raw.FileSize = resource.MustParse("10Ti")
 	})
-	c.doctor(large).mustEnd(t, 1).mustSay(t, "FAIL  policy          spec.run: the run may take 24h", "Make the files smaller")
+	c.doctor(large).mustEnd(t, 1).mustSay(t, "FAIL  policy          spec.workload.raw.fileSize: writing 2 files of 10Ti",
+		"make workload.raw.fileSize smaller")
 }
 
 // TestAnInterruptedExaminationRemovesItsJob, as clinic.doctor asserts. Until then it says what the pod waits for.

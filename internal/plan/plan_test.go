@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -151,6 +152,37 @@ func TestHugeFilesDoNotOverflowTheTimeout(t *testing.T) {
 	})
 	if p.Schedule.TimeoutSeconds < 86400 {
 		t.Errorf("times out after %d s", p.Schedule.TimeoutSeconds)
+	}
+	if fill := plan.FillTime(p); fill < 24*time.Hour {
+		t.Errorf("fills for %s", fill)
+	}
+}
+
+// TestDataThatTakesMostOfTheTimeIsDescribed, because a user then makes it smaller first.
+func TestDataThatTakesMostOfTheTimeIsDescribed(t *testing.T) {
+	t.Parallel()
+	large := func(b *v1alpha1.NFSBenchmark) { b.Spec.Workload.Raw.FileSize = resource.MustParse("10Ti") }
+	limited := func(b *v1alpha1.NFSBenchmark) { b.Spec.Run.TimeoutSeconds = new(int32(600)) }
+	copying := func(b *v1alpha1.NFSBenchmark) { b.Spec.Workload.Raw.Pattern = bench.PatternCopy }
+	scale := func(b *v1alpha1.NFSBenchmark) { b.Spec.Workload.SLOB.Scale = resource.MustParse("1Ti") }
+	for name, tc := range map[string]struct {
+		mods        []gen.Mod
+		data, field string
+	}{
+		"small files":      {nil, "", ""},
+		"a limit of time":  {[]gen.Mod{large, limited}, "", ""},
+		"files of clients": {[]gen.Mod{large, gen.Clients(2)}, "writing 4 files of 10Ti (40 TiB) takes 244h20m9s on slow storage (50 MB/s)", "workload.raw.fileSize"},
+		"files of a copy":  {[]gen.Mod{large, copying}, "writing 4 files of 10Ti (40 TiB) takes 244h20m9s on slow storage (50 MB/s)", "workload.raw.fileSize"},
+		"tables": {
+			[]gen.Mod{gen.Container("x", v1alpha1.EditionEnterprise), gen.SLOB(bench.SLOBRandomRead), scale},
+			"writing 1 table of 1Ti (1 TiB) takes 61h5m2s on slow storage (5 MB/s)", "workload.slob.scale",
+		},
+	} {
+		b := gen.Benchmark("demo", tc.mods...)
+		_, data, field := plan.HoldTime(b, build(t, target("a.b"), tc.mods...))
+		if data != tc.data || field != tc.field {
+			t.Errorf("%s: %q in field %q, want %q in %q", name, data, field, tc.data, tc.field)
+		}
 	}
 }
 

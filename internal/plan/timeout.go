@@ -1,10 +1,12 @@
 package plan
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -13,7 +15,8 @@ const (
 	slowLoadBytesPerSec  = 5_000_000  // rows of SQL, and their index
 	startAllowanceSecond = 180        // images, scheduling, mounts
 	restartSeconds       = 900        // SHUTDOWN IMMEDIATE, and a start without creating anything
-	daySeconds           = 86400
+	mostFillSeconds      = 86_400     // for the data, in a timeout
+	endlessSeconds       = 3650 * 86_400
 	redoGroups           = 4         // of redoLogSize
 	imageRedoBytes       = 200 << 20 // each redo log of an image
 )
@@ -25,7 +28,8 @@ func timeout(b *v1alpha1.NFSBenchmark, p runfile.Plan) int32 {
 		return *t
 	}
 	parts := p.ScheduledSteps().Seconds + int64(p.Schedule.CooldownSeconds)
-	parts += fillSeconds(p) + int64(p.VerifyLimit().Seconds()) + startAllowanceSecond + int64(p.Engine.MountTimeoutSeconds)
+	parts += min(fillSeconds(p), mostFillSeconds) + int64(p.VerifyLimit().Seconds())
+	parts += startAllowanceSecond + int64(p.Engine.MountTimeoutSeconds)
 	if p.Database == nil {
 		parts += int64(p.Engine.CallTimeoutSeconds) // the last I/Os, if the storage stands still at the end
 	}
@@ -54,27 +58,38 @@ func ShutdownTime(b *v1alpha1.NFSBenchmark) time.Duration {
 	return 0
 }
 
-// HoldTime returns how long a run may keep its target, with the start and the end of its database, and the part of it
-// in which the load writes its data on slow storage; 0 if the spec limits the time.
-func HoldTime(b *v1alpha1.NFSBenchmark, p runfile.Plan) (took, fill time.Duration) {
+// HoldTime returns how long a run may keep its target, with the start and the end of its database. If most of that is
+// the time to write the data of the load on slow storage, it also describes that data and names the field of its size.
+func HoldTime(b *v1alpha1.NFSBenchmark, p runfile.Plan) (took time.Duration, data, field string) {
 	took = time.Duration(int64(p.Schedule.TimeoutSeconds)+p.StartupSeconds())*time.Second + ShutdownTime(b)
-	if b.Spec.Run.TimeoutSeconds == nil {
-		fill = FillTime(p)
+	fill := FillTime(p)
+	if b.Spec.Run.TimeoutSeconds != nil || fill <= took/2 {
+		return took, "", ""
 	}
-	return took, fill
+	f := p.Files()
+	count, noun, rate := written(p, f)
+	return took, fmt.Sprintf("writing %s of %s (%s) takes %s on slow storage (%.0f MB/s)", human.Count(count, noun),
+		human.Size(f.SizeBytes), human.Bytes(float64(f.SizeBytes)*float64(count)), fill, rate/1e6), f.SizeField
 }
 
-// fillSeconds returns the time to write the data that the load reads.
-func fillSeconds(p runfile.Plan) int64 {
-	f := p.Files()
-	each, count, rate := float64(f.SizeBytes), float64(f.Count), float64(slowFillBytesPerSec)
+// written returns the number of files or tables that a load writes before it measures, and how fast slow storage takes
+// them, in bytes per second.
+func written(p runfile.Plan, f runfile.Files) (count int64, noun string, rate float64) {
+	count, noun, rate = int64(f.Count), "file", slowFillBytesPerSec
 	switch {
 	case f.Copy:
 		count *= 2
 	// An existing database already has the tables of a kit.
 	case f.Schemas > 0 && (p.Workload.SLOB.Kit == nil || p.Database.Kind == runfile.DatabaseContainer):
-		count, rate = float64(f.Schemas), slowLoadBytesPerSec
+		count, noun, rate = int64(f.Schemas), "table", slowLoadBytesPerSec
 	}
-	// Use floating point: the total may not fit in 64 bits.
-	return int64(min(each/rate*count*float64(p.Clients), daySeconds))
+	return count * int64(p.Clients), noun, rate
+}
+
+// fillSeconds returns the time to write the data that the load reads.
+func fillSeconds(p runfile.Plan) int64 {
+	f := p.Files()
+	count, _, rate := written(p, f)
+	// Use floating point and a limit: the total, and a time.Duration, may not fit in 64 bits.
+	return int64(min(float64(f.SizeBytes)/rate*float64(count), endlessSeconds))
 }

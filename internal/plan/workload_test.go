@@ -16,9 +16,9 @@ import (
 
 func TestTheFilesOfTheNativeEngine(t *testing.T) {
 	t.Parallel()
-	files := func(load string, count int32, size, block int64) runfile.Files {
+	files := func(load, field string, count int32, size, block int64) runfile.Files {
 		return runfile.Files{
-			Count: count, SizeBytes: size, BlockSizeBytes: 8192, LargeReadBytes: 1 << 20, LoadBytes: block,
+			Count: count, SizeBytes: size, SizeField: "workload." + load + "." + field, BlockSizeBytes: 8192, LargeReadBytes: 1 << 20, LoadBytes: block,
 			Field: "workload." + load + ".nativeFiles", Directory: "nfsbench", Verify: bench.VerifyWritten,
 		}
 	}
@@ -27,9 +27,9 @@ func TestTheFilesOfTheNativeEngine(t *testing.T) {
 		mods   []gen.Mod
 		want   runfile.Files
 	}{
-		"Calibrate":  {"as declared", []gen.Mod{gen.Calibrate(1)}, files("calibrate", 4, 64<<20, 1<<20)},
-		"RandomRead": {"one of scale for each schema", []gen.Mod{gen.SLOB(bench.SLOBRandomRead), gen.Schemas(2)}, files("slob", 2, 80<<20, 8192)},
-		"Scan":       {"one of scanTableSize for each schema", []gen.Mod{gen.SLOB(bench.SLOBFullTableScan), gen.Schemas(2)}, files("slob", 2, 1<<30, 1<<20)},
+		"Calibrate":  {"as declared", []gen.Mod{gen.Calibrate(1)}, files("calibrate", "nativeFiles.size", 4, 64<<20, 1<<20)},
+		"RandomRead": {"one of scale for each schema", []gen.Mod{gen.SLOB(bench.SLOBRandomRead), gen.Schemas(2)}, files("slob", "scale", 2, 80<<20, 8192)},
+		"Scan":       {"one of scanTableSize for each schema", []gen.Mod{gen.SLOB(bench.SLOBFullTableScan), gen.Schemas(2)}, files("slob", "scanTableSize", 2, 1<<30, 1<<20)},
 	}
 	for name, tc := range cases {
 		if diff := cmp.Diff(tc.want, build(t, target("10.0.1.61"), tc.mods...).Files()); diff != "" {

@@ -121,20 +121,20 @@ func Default() Policy {
 	}
 }
 
-// CheckTime returns a *Denied if a run may take longer than the policy allows; fill is the part of the time in which it
-// writes its data.
-func (p Policy) CheckTime(took, fill time.Duration) error {
+// CheckTime returns a *Denied if a run may take longer than the policy allows. data describes what the run writes for
+// most of that time, and field has its size; both are empty if it does not.
+func (p Policy) CheckTime(took time.Duration, data, field string) error {
 	most := p.Limits.MaxHold.Duration
 	if took <= most {
 		return nil
 	}
-	why := ""
-	if fill > took/2 {
-		why = fmt.Sprintf(", %s of it to write the data on slow storage. Make the files smaller", fill)
+	why, remedy := fmt.Sprintf("spec.run: the run may take %s", took), "shorten the run"
+	if data != "" {
+		why, remedy = fmt.Sprintf("spec.%s: %s", field, data), "make "+field+" smaller"
 	}
-	return &Denied{Rule: "run", Message: fmt.Sprintf("spec.run: the run may take %s%s. The policy of this cluster "+
-		"allows at most %s: shorten the run, or set run.timeoutSeconds, or ask an administrator to run: %s --set "+
-		"policy.limits.maxHold=%s", took, why, most, p.Upgrade, took)}
+	return &Denied{Rule: "run", Message: fmt.Sprintf("%s. The policy of this cluster allows a run at most %s: %s, or set "+
+		"run.timeoutSeconds, or ask an administrator to run: %s --set policy.limits.maxHold=%s", why, most, remedy,
+		p.Upgrade, took)}
 }
 
 // maxUpgrade bounds the command in the ConfigMap, which messages contain.

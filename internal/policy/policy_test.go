@@ -2,8 +2,10 @@ package policy_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nfsbench/nfsbench/internal/policy"
 	"github.com/nfsbench/nfsbench/test/kit/memory"
@@ -55,6 +57,33 @@ func TestAPolicyWithAMistakeIsRefused(t *testing.T) {
 	} {
 		if _, err := policy.Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestARunThatTakesTooLongIsToldWhatToChange(t *testing.T) {
+	t.Parallel()
+	const end = " The policy of this cluster allows a run at most 24h0m0s: %s, or set run.timeoutSeconds, or ask an " +
+		"administrator to run: helm x --set policy.limits.maxHold=%s"
+	p, day := policy.Default(), 24*time.Hour
+	p.Upgrade = "helm x"
+	for name, tc := range map[string]struct {
+		took              time.Duration
+		data, field, want string
+	}{
+		"as long as allowed": {day, "writing it takes a day", "workload.raw.fileSize", ""},
+		"a long load":        {25 * time.Hour, "", "", "spec.run: the run may take 25h0m0s." + fmt.Sprintf(end, "shorten the run", "25h0m0s")},
+		"large files": {
+			25 * time.Hour, "writing it takes a day", "workload.raw.fileSize",
+			"spec.workload.raw.fileSize: writing it takes a day." + fmt.Sprintf(end, "make workload.raw.fileSize smaller", "25h0m0s"),
+		},
+	} {
+		got := ""
+		if err := p.CheckTime(tc.took, tc.data, tc.field); err != nil {
+			got = err.Error()
+		}
+		if got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
 	}
 }

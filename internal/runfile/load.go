@@ -95,6 +95,7 @@ type Files struct {
 	Count             int32  // of the files that the native engine makes and reads as Oracle reads its datafiles
 	Schemas           int32  // of the load of a database, with one table each
 	SizeBytes         int64  // of each file or table
+	SizeField         string // of the workload that has SizeBytes
 	BlockSizeBytes    int64  // of single-block I/O, as db_block_size
 	LargeReadBytes    int64  // of multiblock I/O
 	LoadBytes         int64  // of the I/O of the load that can fill a wire; 0 = unknown

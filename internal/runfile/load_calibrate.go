@@ -34,6 +34,7 @@ func (l nativeCalibration) on(p Plan) []string { return []string{nativeWords, p.
 
 func (l nativeCalibration) files(f *Files, _ Plan) {
 	f.LoadBytes, f.Count, f.SizeBytes = f.LargeReadBytes, l.NativeFiles.Count, l.NativeFiles.Size.Value()
+	f.SizeField = "workload.calibrate.nativeFiles.size"
 	f.native("workload.calibrate.nativeFiles", l.NativeFiles)
 }
 

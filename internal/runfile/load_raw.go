@@ -28,6 +28,7 @@ func (r rawLoad) files(f *Files, _ Plan) {
 	f.Count, f.SizeBytes, f.BlockSizeBytes, f.LoadBytes = r.Jobs, r.FileSize.Value(), r.BlockBytes(), r.BlockBytes()
 	f.Copy = r.Pattern == bench.PatternCopy
 	f.Writes = r.Pattern != bench.PatternRead && r.Pattern != bench.PatternRandomRead
+	f.SizeField = "workload.raw.fileSize"
 	f.native("workload.raw", bench.NativeFiles{Directory: r.Directory, ForeignFiles: r.ForeignFiles, Verify: r.Verify})
 }
 

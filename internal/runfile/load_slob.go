@@ -40,8 +40,9 @@ func (w slobLoad) words(name string) []string {
 // files sets the size of the tables, and of an I/O.
 func (w slobLoad) files(f *Files) {
 	f.SizeBytes, f.LoadBytes, f.Writes = w.TableBytes(), f.BlockSizeBytes, w.UpdatePercent > 0
+	f.SizeField = slobAt + ".scale"
 	if w.Access == bench.SLOBFullTableScan {
-		f.LoadBytes = f.LargeReadBytes
+		f.LoadBytes, f.SizeField = f.LargeReadBytes, slobAt+".scanTableSize"
 	}
 }
 

@@ -118,7 +118,8 @@ func TestARunLongerThanThePolicyAllowsIsRefused(t *testing.T) {
 	w.wantFailed(v1alpha1.ReasonPolicyDenied, "policy.limits.maxHold", "3m20s")
 	w = newWorld(t)
 	w.create("demo", func(b *v1alpha1.NFSBenchmark) { b.Spec.Workload.Raw.FileSize = resource.MustParse("10Ti") })
-	w.wantFailed(v1alpha1.ReasonPolicyDenied, "24h0m0s of it to write the data on slow storage. Make the files smaller")
+	w.wantFailed(v1alpha1.ReasonPolicyDenied, "spec.workload.raw.fileSize: writing 2 files of 10Ti (20 TiB) takes 122h10m4s "+
+		"on slow storage (50 MB/s). The policy of this cluster allows a run at most 24h0m0s: make workload.raw.fileSize smaller")
 	if w.get("demo").Status.Queue != nil {
 		t.Error("it waited for its turn")
 	}
