@@ -1,18 +1,19 @@
 package gitops
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
 	"github.com/argoproj/argo-cd/gitops-engine/v3/pkg/health"
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -48,23 +49,14 @@ func toUnstructured(t *testing.T, o runtime.Object) *unstructured.Unstructured {
 	return u
 }
 
-// ready are the three conditions of kstatus, as the controllers set them: state is
-// InProgress, Failed, Current, or empty for one that is held back on purpose.
+// ready returns the conditions of kstatus as the controllers set them: state is InProgress, Failed, Current, or empty
+// for an object that is held back on purpose.
 func ready(state status.Status, reason, message string) []metav1.Condition {
-	at := metav1.NewTime(time.Date(2026, 11, 1, 2, 0, 0, 0, time.UTC))
-	truth := func(kind string, yes bool, words string) metav1.Condition {
-		c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, ObservedGeneration: 2, LastTransitionTime: at, Reason: reason, Message: words}
-		if yes {
-			c.Status = metav1.ConditionTrue
-		}
-		return c
-	}
+	at := time.Date(2026, 11, 1, 2, 0, 0, 0, time.UTC)
+	health := pass.Health{Kind: cmp.Or(pass.HealthKind(state), pass.Held), Reason: reason, Message: message}
+	table := pass.HealthConditions(func(struct{}, error) pass.Health { return health })
 	var out []metav1.Condition
-	meta.SetStatusCondition(&out, truth(v1alpha1.ConditionReconciling, state == status.InProgressStatus, ""))
-	meta.SetStatusCondition(&out, truth(v1alpha1.ConditionStalled, state == status.FailedStatus, message))
-	if state != "" {
-		meta.SetStatusCondition(&out, truth(v1alpha1.ConditionReady, state == status.CurrentStatus, message))
-	}
+	pass.SetConditions(table, struct{}{}, nil, &out, 2, at)
 	return out
 }
 
