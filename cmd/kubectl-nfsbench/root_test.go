@@ -108,7 +108,7 @@ func TestWhatIsNotThereIsAnsweredWithWhatIs(t *testing.T) {
 	s := newShell(t, gen.Benchmark("demo-1"), gen.Benchmark("demo-2"), gen.Benchmark("a"), gen.Benchmark("b"), gen.Benchmark("c"), gen.Benchmark("d"), suiteOf("demo", nil))
 	o := s.run("report", "demo-3").mustEnd(t, cli.ExitBadInput)
 	o.mustSay(t, `did you mean "demo-1"?`)
-	s.run("report", "other").mustEnd(t, cli.ExitBadInput).mustSay(t, "there is a, b, c, d, demo-1\n")
+	s.run("report", "other").mustEnd(t, cli.ExitBadInput).mustSay(t, "there is a, b, c, d, demo-1 and more\n")
 	s.run("rerun", "dem").mustEnd(t, cli.ExitBadInput).mustSay(t, `there is no suite "dem" in namespace "bench"; there is suite/demo`)
 	newShell(t).run("watch", "x").mustEnd(t, cli.ExitBadInput).mustSay(t, "and there is no other benchmark or suite: -n chooses another namespace")
 }

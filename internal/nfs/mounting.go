@@ -153,7 +153,9 @@ func explainMount(err, portmapErr error, cfg Config, ch Channel, local net.Addr,
 	absent := errors.Is(err, mount.ErrNoEnt)
 	switch {
 	case refused, absent && len(listed) > 0:
-		err = &RefusedExportError{Listed: listed, Client: client, Err: fmt.Errorf("%w%s", err, portHint(local))}
+		err = &RefusedExportError{
+			Export: cfg.Export, Listed: listed, Client: client, Err: fmt.Errorf("%w%s", err, portHint(local)),
+		}
 	case absent:
 		err = fmt.Errorf("no such export %q on %s: %w", cfg.Export, ch.Path, err)
 	default:
@@ -167,6 +169,7 @@ func explainMount(err, portmapErr error, cfg Config, ch Channel, local net.Addr,
 
 // RefusedExportError is a refused mount.
 type RefusedExportError struct {
+	Export string
 	// Listed has the exports that the server lists, if the refused one is not among them. NFS-Ganesha, for example,
 	// answers "access denied" for an export that does not exist.
 	Listed []string
@@ -176,7 +179,7 @@ type RefusedExportError struct {
 
 // Error implements error.
 func (e *RefusedExportError) Error() string {
-	return fmt.Sprintf("the server refuses the export to address %s: %v", e.Client, e.Err)
+	return fmt.Sprintf("the server refuses export %q to address %s: %v", e.Export, e.Client, e.Err)
 }
 
 // Unwrap returns the refusal.
