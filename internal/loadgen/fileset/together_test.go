@@ -47,7 +47,7 @@ func TestAMarkerIsReplacedWhileAnotherClientReadsIt(t *testing.T) {
 		ok    bool
 	}{
 		"when its client prepares and when it is full": {2, true},
-		"without an end":                               {1000, false},
+		"without an end": {1000, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
