@@ -186,24 +186,10 @@ func (d *doctor) examine(ctx context.Context, u *unstructured.Unstructured) erro
 	if d.lookAtClass(ctx) {
 		d.lookAtPolicy(ctx)
 	}
-	for _, use := range plan.SecretUses(d.b) {
-		d.lookAtSecret(ctx, use)
-	}
-	if plan.HasSurvey(d.b) {
-		d.warn(checkArray, "it was not asked: only the run asks it, before the load and with the Secret. Try its management "+
-			"address and login with 'nfsbench survey'")
-	}
-	target, known := d.target(ctx)
-	x := manifest.Examination{
-		Volume: manifest.DoctorVolume(d.b, target), Servers: known, LeastBytes: plan.DatabaseBytes(d.b),
-		Seconds: int64(d.o.timeout / time.Second),
-	}
-	refused := func(c runfile.Check) bool {
-		return c.Result == runfile.CheckFail && (c.Check == checkStorage || c.Check == checkPolicy)
-	}
-	if slices.ContainsFunc(d.checks, refused) {
-		// The pod would wait for the volume, or use what the administrator does not allow. The other checks need no volume.
-		x.Volume, x.Servers = nil, false
+	target, x := d.examination(ctx)
+	idle := d.b.Spec.Database == nil && !x.Servers && x.Volume == nil // there is nothing that a pod could look at
+	if plan.HasSurvey(d.b) && (x.Request == "" || idle) {
+		d.arrayNotAsked()
 	}
 	p, err := plan.Build(d.b, target)
 	if err != nil {
@@ -214,8 +200,8 @@ func (d *doctor) examine(ctx context.Context, u *unstructured.Unstructured) erro
 		d.fail(what, "%s", err)
 		return nil
 	}
-	if d.b.Spec.Database == nil && !x.Servers && x.Volume == nil {
-		return nil // there is nothing that a pod could look at
+	if idle {
+		return nil
 	}
 	if d.b.Spec.Database != nil {
 		d.ok(checkMemory, "%s", d.memory(p))
@@ -227,6 +213,43 @@ func (d *doctor) examine(ctx context.Context, u *unstructured.Unstructured) erro
 	}
 	x.Plan, x.PlanText = p, text.String()
 	return d.examinePod(ctx, x)
+}
+
+// examination checks Secrets and storage, and returns what the pod can check.
+func (d *doctor) examination(ctx context.Context) (plan.Target, manifest.Examination) {
+	usable := map[string]bool{} // Secrets
+	for _, use := range plan.SecretUses(d.b) {
+		usable[use.Name] = d.lookAtSecret(ctx, use)
+	}
+	target, known := d.target(ctx)
+	x := manifest.Examination{LeastBytes: plan.DatabaseBytes(d.b), Seconds: int64(d.o.timeout / time.Second)}
+	refused := func(c runfile.Check) bool {
+		return c.Result == runfile.CheckFail && (c.Check == checkStorage || c.Check == checkPolicy)
+	}
+	if slices.ContainsFunc(d.checks, refused) {
+		// The pod would wait for the volume, or use what the administrator does not allow. The other checks need no volume.
+		return target, x
+	}
+	x.Volume, x.Servers = manifest.DoctorVolume(d.b, target), known
+	if usable[plan.SecretName(d.b)] {
+		x.Request = d.arrayRequest(target)
+	}
+	return target, x
+}
+
+func (d *doctor) arrayNotAsked() {
+	d.warn(checkArray, "it was not asked: doctor asks it beside an export, if the spec has its address and you may read "+
+		"its Secret. Try its management address and login with 'nfsbench survey'")
+}
+
+// arrayRequest returns what the pod asks the array; empty if its address is not known.
+func (d *doctor) arrayRequest(t plan.Target) string {
+	q, ok := plan.SurveyRequest(d.b, t)
+	var text strings.Builder
+	if !plan.HasSurvey(d.b) || !ok || runfile.WriteSurveyRequest(&text, q) != nil {
+		return ""
+	}
+	return text.String()
 }
 
 // examineSuite checks the cells and the schedule of a suite, and not its storage.
@@ -315,29 +338,31 @@ func (d *doctor) lookAtPolicy(ctx context.Context) {
 	d.ok(checkPolicy, "the policy in ConfigMap %s allows it", d.o.policy)
 }
 
-// lookAtSecret checks the label and the keys of a Secret. It never shows a value.
-func (d *doctor) lookAtSecret(ctx context.Context, use plan.SecretUse) {
+// lookAtSecret checks the label and the keys of a Secret, and reports whether the benchmark can use it. It never shows a
+// value.
+func (d *doctor) lookAtSecret(ctx context.Context, use plan.SecretUse) bool {
 	secret := &corev1.Secret{}
 	err := d.Get(ctx, client.ObjectKey{Namespace: d.b.Namespace, Name: use.Name}, secret)
 	switch {
 	case apierrors.IsNotFound(err):
 		d.fail(checkSecret, "there is no Secret %q in namespace %q, which %s names: create it with the label "+
 			"%s=%s", use.Name, d.b.Namespace, use.Field, v1alpha1.LabelAllowUse, v1alpha1.UseAllowed)
-		return
+		return false
 	case err != nil:
 		d.warn(checkSecret, "Secret %q, which %s names, was not checked (%s): it needs the label %s=%s",
 			use.Name, use.Field, explain(err), v1alpha1.LabelAllowUse, v1alpha1.UseAllowed)
-		return
+		return false
 	case secret.Labels[v1alpha1.LabelAllowUse] != v1alpha1.UseAllowed:
 		d.fail(checkSecret, "benchmarks may not use Secret %q, which %s names: kubectl -n %s label secret %s "+
 			"%s=%s", use.Name, use.Field, d.b.Namespace, use.Name, v1alpha1.LabelAllowUse, v1alpha1.UseAllowed)
-		return
+		return false
 	}
 	if problem := d.contents(use, secret.Data); problem != "" {
 		d.fail(checkSecret, "Secret %q, which %s names, %s", use.Name, use.Field, problem)
-		return
+		return false
 	}
 	d.ok(checkSecret, "%s of %s has the label and the keys", use.Name, use.Field)
+	return true
 }
 
 // passwordCharacters need no quoting in the scripts of Oracle's images, in URLs and in SQL.

@@ -83,6 +83,13 @@ func (c *clinic) answer(checks ...runfile.Check) {
 	}}}
 }
 
+// answerOfArray is what the container that asks the array says, beside the other one.
+func (c *clinic) answerOfArray(check runfile.Check) {
+	other := c.status.ContainerStatuses[0]
+	c.answer(check)
+	c.status.ContainerStatuses = append([]corev1.ContainerStatus{other}, c.status.ContainerStatuses...)
+}
+
 // TestTheDoctorMountsTheAddressThatTheRunMounts: an export is mounted at the first path that is used.
 func TestTheDoctorMountsTheAddressThatTheRunMounts(t *testing.T) {
 	t.Parallel()
@@ -126,16 +133,26 @@ func TestTheDoctorExaminesALoadWithoutADatabase(t *testing.T) {
 	driver := &storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "csi.example.com"}}
 	c := newClinic(t, append(inOrder(), driver, class("driven", driver.Name), class("driverless", "csi.example.org"))...)
 	c.answer(runfile.Check{Check: "export", Result: runfile.CheckFail, Message: "no such export"})
+	c.answerOfArray(runfile.Check{Check: "array", Result: runfile.CheckFail, Message: "401"})
 	array := gen.ONTAP("10.0.9.1", "svm1", "oracle") // its Secret has the label
 	c.doctor(gen.Benchmark("x", gen.Export("/vol/oradata", "10.0.1.61"), gen.Clients(8), array)).mustEnd(t, cli.ExitFailed).mustSay(t,
-		"OK    policy", "WARN  array           it was not asked", "OK    storage         /vol/oradata at 10.0.1.61", "FAIL  export          no such export", "1 of")
+		"OK    policy", "FAIL  array           401", "OK    storage         /vol/oradata at 10.0.1.61", "FAIL  export          no such export", "2 of")
 	if len(c.jobs) != 1 || *c.jobs[0].Spec.Parallelism != 1 || *c.jobs[0].Spec.Completions != 1 {
 		t.Fatalf("Jobs %+v", c.jobs)
 	}
 	pod := c.jobs[0].Spec.Template.Spec
 	want := []string{"load", "--check", "--plan", "/etc/nfsbench/plan.json", "--answers", "/dev/termination-log"}
-	if diff := cmp.Diff(want, pod.Containers[0].Args); diff != "" || len(pod.Containers) != 1 || len(pod.InitContainers) != 0 || pod.ServiceAccountName != "" {
+	if diff := cmp.Diff(want, pod.Containers[0].Args); diff != "" || len(pod.Containers) != 2 || len(pod.InitContainers) != 0 || pod.ServiceAccountName != "" {
 		t.Errorf("pod %+v\n%s", pod, diff)
+	}
+	if request := c.jobs[0].Spec.Template.Annotations["nfsbench.io/request"]; !strings.Contains(request, "10.0.9.1") || !strings.Contains(request, `"/vol/oradata"`) {
+		t.Errorf("the array is asked %s", request)
+	}
+	closed := newClinic(t, oracleSecret(false, nil), operator(), policyOf(allowAll))
+	closed.answerOfArray(runfile.Check{Check: "array", Result: runfile.CheckOK})
+	closed.doctor(gen.Benchmark("x", gen.Export("/vol/oradata", "10.0.1.61"), array)).mustSay(t, "FAIL  secret", "WARN  array           it was not asked")
+	if len(closed.jobs) != 1 || strings.Contains(fmt.Sprintf("%+v", closed.jobs[0].Spec), "Secret:&") {
+		t.Errorf("a Secret is used that benchmarks may not use: %+v", closed.jobs)
 	}
 	deny := newClinic(t, gold(), policyOf("storageClasses: []"))
 	typo := deny.run("doctor", "--storage-class", "golt")
@@ -341,8 +358,9 @@ func TestANamespaceThatRefusesNFSVolumesIsNoFault(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, inOrder()...)
 	c.refuseNFS = apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "x", errors.New(`violates PodSecurity "restricted:latest": restricted volume types (volume "data" uses restricted volume type "nfs")`))
-	kernel := gen.Benchmark("x", gen.Kernel, gen.Export("/vol/oradata", "10.0.1.61"))
-	c.doctor(kernel).mustEnd(t, 0).mustSay(t, "WARN  storage         namespace bench refuses a pod with a volume of type nfs", "check that with --claim")
+	kernel := gen.Benchmark("x", gen.Kernel, gen.Export("/vol/oradata", "10.0.1.61"), gen.ONTAP("10.0.9.1", "svm1", "oracle"))
+	c.doctor(kernel).mustEnd(t, 0).mustSay(t, "WARN  storage         namespace bench refuses a pod with a volume of type nfs", "check that with --claim",
+		"WARN  array           it was not asked")
 	if len(c.jobs) != 0 {
 		t.Errorf("Jobs that look at nothing: %+v", c.jobs)
 	}
@@ -402,4 +420,29 @@ func TestDoctorNeedsOneBenchmark(t *testing.T) {
 	c.doctor(slobInDatabase(), "-o", "yaml").mustEnd(t, 2).mustSay(t, "use json")
 	c.doctor(slobInDatabase(), "--timeout", "1s").mustEnd(t, 2).mustSay(t, "--timeout is 1s")
 	newClinic(t, oracleSecret(true, map[string]string{"password": "x"})).doctor(slobInDatabase()).mustEnd(t, 2).mustSay(t, "give --image")
+}
+
+// TestTheAnswersOfAllContainersAreWaitedFor: the array may answer after the export.
+func TestTheAnswersOfAllContainersAreWaitedFor(t *testing.T) {
+	t.Parallel()
+	c := newClinic(t)
+	c.answerOfArray(runfile.Check{Check: "array", Result: runfile.CheckOK})
+	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: make([]corev1.Container, 2)}, Status: c.status}
+	ended := pod.Status.ContainerStatuses[1].State
+	for name, change := range map[string]func(){
+		"runs":      func() { pod.Status.ContainerStatuses[1].State = corev1.ContainerState{} },
+		"not there": func() { pod.Status.ContainerStatuses = pod.Status.ContainerStatuses[:1] },
+	} {
+		pod.Status.ContainerStatuses = pod.Status.ContainerStatuses[:2]
+		pod.Status.ContainerStatuses[1].State = ended
+		d := &doctor{}
+		if change(); d.readAnswers(pod) || len(d.checks) > 0 {
+			t.Errorf("%s: %+v", name, d.checks)
+		}
+	}
+	pod.Status.ContainerStatuses = pod.Status.ContainerStatuses[:2]
+	pod.Status.ContainerStatuses[1].State = ended
+	if d := (&doctor{}); !d.readAnswers(pod) || len(d.checks) != 3 {
+		t.Errorf("%+v", d.checks)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,8 +81,11 @@ func (d *doctor) admittedJob(ctx context.Context, x manifest.Examination, images
 		if refused = d.dryRun(ctx, job); refused == nil {
 			d.warn(checkStorage, "namespace %s refuses a pod with a volume of type nfs, so the mount is not checked: the run "+
 				"mounts the export by a claim. Make a claim of it and check that with --claim, to see more", job.Namespace)
-			if d.b.Spec.Database == nil {
-				return nil // the mount is all that the pod would check
+			if d.b.Spec.Database == nil { // the load that the pod would check needs the mount
+				if x.Request != "" {
+					d.arrayNotAsked()
+				}
+				return nil
 			}
 		}
 	}
@@ -137,26 +141,29 @@ func (d *doctor) lookAtPod(ctx context.Context, job *batchv1.Job) (ended bool, w
 	}
 }
 
-// readAnswers adds the checks that the container of the user's image wrote. It returns false if no container has ended.
+// readAnswers adds the checks that the containers wrote. It returns false if not all containers have ended.
 func (d *doctor) readAnswers(pod *corev1.Pod) bool {
-	for _, s := range pod.Status.ContainerStatuses {
-		end := s.State.Terminated
-		if end == nil {
-			continue
-		}
-		checks, err := runfile.ReadChecks(end.Message)
+	runs := func(s corev1.ContainerStatus) bool { return s.State.Terminated == nil }
+	all := pod.Status.ContainerStatuses
+	if len(all) < len(pod.Spec.Containers) || slices.ContainsFunc(all, runs) {
+		return false
+	}
+	var answers []runfile.Check
+	for _, s := range all {
+		checks, err := runfile.ReadChecks(s.State.Terminated.Message)
 		if err != nil {
 			d.fail(checkPod, "nfsbench in image %s ended with exit code %d and gave no answer: %s", s.Image,
-				end.ExitCode, strings.TrimSpace(end.Message))
-			return true
+				s.State.Terminated.ExitCode, strings.TrimSpace(s.State.Terminated.Message))
 		}
-		d.ok(checkImages, "pulled: %s", imagesOf(pod.Spec))
-		for _, c := range checks {
-			d.add(c.Check, c.Result, "%s", c.Message)
-		}
-		return true
+		answers = append(answers, checks...)
 	}
-	return false
+	if len(answers) > 0 {
+		d.ok(checkImages, "pulled: %s", imagesOf(pod.Spec))
+	}
+	for _, c := range answers {
+		d.add(c.Check, c.Result, "%s", c.Message)
+	}
+	return true
 }
 
 // remove deletes the Job, also when the command is interrupted.

@@ -153,11 +153,7 @@ func (f *databaseFlags) writeExamination(ctx context.Context, o supervise.Option
 	for _, c := range checks {
 		cli.WriteCheck(o.Out, c)
 	}
-	answers, err := runfile.ShortChecks(checks)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(f.examine, answers, 0o600)
+	return writeAnswers(f.examine, checks)
 }
 
 // commandFlag parses a command that is written as a JSON array, so that no shell splits it.

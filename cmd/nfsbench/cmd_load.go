@@ -192,19 +192,24 @@ func (c *loadCommand) examine(cmd *cobra.Command, plan runfile.Plan, index int32
 		cli.WriteCheck(cmd.OutOrStdout(), one)
 	})
 	if c.answers != "" {
-		text, err := runfile.ShortChecks(all)
-		if err == nil {
-			err = os.WriteFile(c.answers, text, 0o600)
-		}
-		if err != nil {
-			return fmt.Errorf("write the answers: %w", err)
-		}
-		return nil // who reads the file decides
+		return writeAnswers(c.answers, all) // who reads the file decides
 	}
 	if err := cli.FailedChecks(all, "load"); err != nil {
 		return err
 	}
 	fmt.Fprintln(cmd.ErrOrStderr(), "No check failed. Nothing of the load was written.")
+	return nil
+}
+
+// writeAnswers writes checks as JSON to a file, for the pod of kubectl nfsbench doctor.
+func writeAnswers(file string, checks []runfile.Check) error {
+	text, err := runfile.ShortChecks(checks)
+	if err == nil {
+		err = os.WriteFile(file, text, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("write the answers: %w", err)
+	}
 	return nil
 }
 

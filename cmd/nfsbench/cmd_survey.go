@@ -34,6 +34,7 @@ type surveyFlags struct {
 	request, secrets   string
 	connect, mounted   string
 	configMap, outFile string
+	answers            string
 }
 
 // newSurveyCommand returns the survey command, which asks an array what it is and where a volume is.
@@ -93,9 +94,11 @@ With --mounted it only says which NFS export is mounted on a directory.`,
 		"folder with the folder of the credentials that the request names")
 	flags.StringVar(&f.configMap, "configmap", "", "publish to this ConfigMap, NAMESPACE/NAME, which must exist")
 	flags.StringVar(&f.outFile, "out", "", "write to this file")
+	flags.StringVar(&f.answers, "answers", "", "write whether the array answers, as JSON, to this file")
+	_ = flags.MarkHidden("answers") // for the pod of kubectl nfsbench doctor
 	cmd.MarkFlagsOneRequired("request", "connect", "mounted")
 	cmd.MarkFlagsMutuallyExclusive("request", "connect", "mounted")
-	cmd.MarkFlagsMutuallyExclusive("configmap", "out")
+	cmd.MarkFlagsMutuallyExclusive("configmap", "out", "answers")
 	return cmd
 }
 
@@ -172,10 +175,29 @@ func (f *surveyFlags) run(ctx context.Context, a *app, out io.Writer, getenv fun
 	if err != nil {
 		return err
 	}
+	if f.answers != "" {
+		return writeAnswers(f.answers, []runfile.Check{arrayCheck(s)})
+	}
 	if s.Problem != nil && f.configMap == "" && f.outFile == "" {
 		return fmt.Errorf("%s: %s", s.Problem.Reason, s.Problem.Message)
 	}
 	return survey.Text(out, s)
+}
+
+// arrayCheck says whether an array answers, and what its account may not read.
+func arrayCheck(s runfile.Survey) runfile.Check {
+	c := runfile.Check{Check: "array", Result: runfile.CheckOK, Message: s.Array + " answers"}
+	if s.Problem != nil {
+		c.Result, c.Message = runfile.CheckFail, s.Problem.Message
+	}
+	for _, m := range s.Missing {
+		c.Result = runfile.CheckWarn
+		c.Message += "; not known: " + m.What + ": " + m.Why
+		if m.Fix != "" {
+			c.Message += " (" + m.Fix + ")"
+		}
+	}
+	return c
 }
 
 // publisher returns a function that writes the survey to the file or the ConfigMap of the flags.

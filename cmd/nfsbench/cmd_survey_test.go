@@ -63,7 +63,7 @@ func TestSurveyRefusesWhatItCannotUse(t *testing.T) {
 		"bad request":  {[]string{"--request", nameless}, "export: is empty, and so is source.volume"},
 		"no namespace": {[]string{"--request", file, "--configmap", "x"}, `--configmap is "x"; give NAMESPACE/NAME`},
 		"no cluster":   {[]string{"--request", file, "--configmap", "a/b"}, "can only be reached from a pod"},
-		"both":         {[]string{"--request", file, "--configmap", "a/b", "--out", "x"}, "if any flags in the group [configmap out] are set"},
+		"both":         {[]string{"--request", file, "--configmap", "a/b", "--out", "x"}, "if any flags in the group [configmap out answers] are set"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -93,6 +93,14 @@ func TestSurveyWritesDownThatAnArrayDoesNotAnswer(t *testing.T) {
 	}
 	if code != cli.ExitOK || !strings.Contains(said, s.Problem.Reason) {
 		t.Errorf("a problem that is written down: exit code %d, said %q", code, said)
+	}
+	answers := filepath.Join(t.TempDir(), "answers")
+	code, _ = survey("--answers", answers)
+	if raw, err = os.ReadFile(answers); err != nil {
+		t.Fatal(err)
+	}
+	if checks, err := runfile.ReadChecks(string(raw)); code != cli.ExitOK || err != nil || len(checks) != 1 || checks[0].Result != runfile.CheckFail || checks[0].Message != s.Problem.Message {
+		t.Errorf("for a doctor: exit code %d, %+v, %v", code, checks, err)
 	}
 	if code, said := survey(); code != cli.ExitFailed || !strings.Contains(said, s.Problem.Reason) {
 		t.Errorf("a problem on a terminal: exit code %d, said %q", code, said)
@@ -142,5 +150,21 @@ func TestSurveyKnowsItsAddressesAndWhatItMustNotSay(t *testing.T) {
 	a := &app{log: slog.New(slog.DiscardHandler), now: time.Now}
 	if _, err := f.publisher(a, func(string) string { return "" }); err == nil {
 		t.Error("outside a cluster it publishes to one")
+	}
+}
+
+func TestAnArrayThatAnswersIsInOrderAsFarAsItsAccountMayRead(t *testing.T) {
+	t.Parallel()
+	s := runfile.Survey{Array: "ONTAP 9.14.1"}
+	if got, want := arrayCheck(s), (runfile.Check{Check: "array", Result: runfile.CheckOK, Message: "ONTAP 9.14.1 answers"}); got != want {
+		t.Errorf("%+v", got)
+	}
+	s.Missing = []runfile.MissingFact{{What: "QoS", Why: "not authorized", Fix: "add /api/storage/qos"}, {What: "rules", Why: "404"}}
+	want := runfile.Check{
+		Check: "array", Result: runfile.CheckWarn,
+		Message: "ONTAP 9.14.1 answers; not known: QoS: not authorized (add /api/storage/qos); not known: rules: 404",
+	}
+	if got := arrayCheck(s); got != want {
+		t.Errorf("%+v", got)
 	}
 }

@@ -191,14 +191,9 @@ func (r *Reconciler) ensureSurvey(ctx context.Context, s *scope) (*batchv1.Job, 
 }
 
 func surveyRequest(s *scope) (string, error) {
-	source, ok := plan.ArraySource(s.b, *s.target)
+	q, ok := plan.SurveyRequest(s.b, *s.target)
 	if !ok {
 		return "", noAddress()
-	}
-	q := runfile.SurveyRequest{
-		Version: runfile.SurveyVersion,
-		Run:     runfile.Identity{Namespace: s.b.Namespace, Name: s.b.Name, UID: string(s.b.UID)},
-		Source:  source, Export: s.target.Export, TimeoutSeconds: runfile.DefaultSurveySeconds,
 	}
 	if t := s.b.Spec.Storage.Trident; t != nil {
 		q.MoveTo = t.MoveTo

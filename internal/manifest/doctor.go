@@ -16,8 +16,11 @@ import (
 // ComponentDoctor is the component of a DoctorJob.
 const ComponentDoctor = "doctor"
 
-// annotationPlan holds the plan of a DoctorJob on its pod, so that the Job is the only object to remove.
-const annotationPlan = "nfsbench.io/plan"
+// The annotations with the files of a DoctorJob on its pod, so that the Job is the only object to remove.
+const (
+	annotationPlan    = "nfsbench.io/plan"
+	annotationRequest = "nfsbench.io/request"
+)
 
 const (
 	// answersFile is the file whose content Kubernetes copies into the status of the pod.
@@ -34,6 +37,8 @@ type Examination struct {
 	Volume *corev1.VolumeSource
 	// Servers is set if the pod can check the servers; otherwise their addresses are not known yet.
 	Servers bool
+	// Request is what the array is asked, as for a survey; empty = the pod does not ask it.
+	Request string
 	// LeastBytes must be free on the volume.
 	LeastBytes int64
 	// Seconds bounds the time of the Job.
@@ -44,7 +49,7 @@ type Examination struct {
 // without a load and without starting the database. The loader checks what a load needs. In a database, the container
 // of the user's image checks the steps before the start, with the arguments of the run.
 //
-// The pod has no token and no credentials. The Job has no owner, because the benchmark does not exist.
+// The pod has no token. Only a container that asks the array has its credentials, as in a survey. The Job has no owner, because the benchmark does not exist.
 func DoctorJob(b *v1alpha1.NFSBenchmark, x Examination, images Images) *batchv1.Job {
 	claim := ""
 	if x.Volume != nil {
@@ -71,7 +76,22 @@ func DoctorJob(b *v1alpha1.NFSBenchmark, x Examination, images Images) *batchv1.
 		return c.Name != ContainerTools && (c.Name != ContainerPermissions || x.Volume == nil)
 	})
 	doctorVolumes(spec, b, x)
+	if x.Request != "" {
+		job.Spec.Template.Annotations[annotationRequest] = x.Request
+		spec.Volumes = append(spec.Volumes, corev1.Volume{
+			Name: requestVolume, VolumeSource: annotationSource(RequestKey, annotationRequest),
+		})
+		spec.Containers = append(spec.Containers, surveyContainer(images, "--answers", answersFile))
+		mountSecret(spec, b, &spec.Containers[len(spec.Containers)-1])
+	}
 	return job
+}
+
+// annotationSource is a file with the value of an annotation of the pod.
+func annotationSource(file, annotation string) corev1.VolumeSource {
+	return corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{Items: []corev1.DownwardAPIVolumeFile{{
+		Path: file, FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.annotations['" + annotation + "']"},
+	}}}}
 }
 
 // examined returns the loader, or the container of the user's image, changed for the examination.
@@ -134,11 +154,7 @@ func doctorVolumes(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, x Examination
 	for i := range spec.Volumes {
 		switch v := &spec.Volumes[i]; v.Name {
 		case planVolume:
-			v.VolumeSource = corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{
-				Items: []corev1.DownwardAPIVolumeFile{{
-					Path: PlanKey, FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.annotations['" + annotationPlan + "']"},
-				}},
-			}}
+			v.VolumeSource = annotationSource(PlanKey, annotationPlan)
 		case dataVolume:
 			v.VolumeSource = *x.Volume
 		case redoVolume: // on the same server

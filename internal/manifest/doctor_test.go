@@ -141,3 +141,41 @@ func TestADoctorsPodMountsWhatIsThere(t *testing.T) {
 		t.Errorf("external: %s", args)
 	}
 }
+
+// TestADoctorsPodAsksTheArrayAsASurvey: the one container that asks has the credentials, and no other.
+func TestADoctorsPodAsksTheArrayAsASurvey(t *testing.T) {
+	b := gen.Benchmark("x", gen.Export("/vol/oradata", "10.0.1.61"), gen.ONTAP("10.0.9.1", "svm1", "reader"))
+	p, err := plan.Build(b, plan.Target{Export: "/vol/oradata", Paths: []bench.ResolvedPath{{Path: "10.0.1.61"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	images := manifest.Images{NFSBench: "nfsbench:v1"}
+	x := manifest.Examination{Plan: p, PlanText: "{}", Servers: true, Request: `{"export": "/vol/oradata"}`, Seconds: 60}
+	template := manifest.DoctorJob(b, x, images).Spec.Template
+	survey := manifest.SurveyJob(b, images).Spec.Template.Spec.Containers[0]
+	if len(template.Spec.Containers) != 2 {
+		t.Fatalf("containers %+v", template.Spec.Containers)
+	}
+	load, asks := template.Spec.Containers[0], template.Spec.Containers[1]
+	if args := strings.Join(asks.Args, " "); !strings.HasPrefix(args, "survey --request ") || !strings.HasSuffix(args, " --answers /dev/termination-log") {
+		t.Errorf("arguments %s", args)
+	}
+	if diff := cmp.Diff([]any{survey.Env, survey.Resources, survey.SecurityContext}, []any{asks.Env, asks.Resources, asks.SecurityContext}); diff != "" {
+		t.Errorf("(-survey +doctor):\n%s", diff)
+	}
+	secret := func(c corev1.Container) bool {
+		return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == "array-credentials" })
+	}
+	if secret(load) || !secret(asks) {
+		t.Errorf("the loader has the credentials: %v, the survey: %v", secret(load), secret(asks))
+	}
+	if template.Annotations["nfsbench.io/request"] != x.Request {
+		t.Errorf("annotations %v", template.Annotations)
+	}
+	volumes := fmt.Sprintf("%+v", template.Spec.Volumes)
+	for _, part := range []string{"SecretName:reader", "metadata.annotations['nfsbench.io/request']"} {
+		if !strings.Contains(volumes, part) {
+			t.Errorf("no %s in %s", part, volumes)
+		}
+	}
+}

@@ -304,14 +304,8 @@ func SurveyRequest(b *v1alpha1.NFSBenchmark, request string) *corev1.ConfigMap {
 // publishes as the collectors do, with their identity.
 func SurveyJob(b *v1alpha1.NFSBenchmark, images Images) *batchv1.Job {
 	n := NamesOf(b)
-	c := container(ContainerSurvey, images, "survey", "--request", requestDir+"/"+RequestKey,
-		"--secrets-dir", secretsDir, "--configmap", b.Namespace+"/"+n.Result)
-	c.Resources = modest("20m", "32Mi")
-	c.Env = []corev1.EnvVar{fieldEnv("POD_IPS", "status.podIPs"), fieldEnv("HOST_IPS", "status.hostIPs")}
-	c.VolumeMounts = []corev1.VolumeMount{
-		{Name: requestVolume, MountPath: requestDir, ReadOnly: true},
-		{Name: tokenVolume, MountPath: tokenDir, ReadOnly: true},
-	}
+	c := surveyContainer(images, "--configmap", b.Namespace+"/"+n.Result)
+	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: tokenVolume, MountPath: tokenDir, ReadOnly: true})
 	spec := podSpec(b, images)
 	spec.ServiceAccountName = n.Collector
 	spec.Containers = []corev1.Container{c}
@@ -322,6 +316,17 @@ func SurveyJob(b *v1alpha1.NFSBenchmark, images Images) *batchv1.Job {
 		deadline += runfile.MaxMoveSeconds
 	}
 	return newJob(b, n.Survey, ComponentSurvey, deadline, spec, images)
+}
+
+// surveyContainer returns the container that asks the array. answer is where it writes the answer.
+func surveyContainer(images Images, answer ...string) corev1.Container {
+	c := container(ContainerSurvey, images, append([]string{
+		"survey", "--request", requestDir + "/" + RequestKey, "--secrets-dir", secretsDir,
+	}, answer...)...)
+	c.Resources = modest("20m", "32Mi")
+	c.Env = []corev1.EnvVar{fieldEnv("POD_IPS", "status.podIPs"), fieldEnv("HOST_IPS", "status.hostIPs")}
+	c.VolumeMounts = []corev1.VolumeMount{{Name: requestVolume, MountPath: requestDir, ReadOnly: true}}
+	return c
 }
 
 func fieldEnv(name, path string) corev1.EnvVar {

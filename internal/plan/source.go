@@ -40,6 +40,17 @@ func ArraySource(b *v1alpha1.NFSBenchmark, t Target) (runfile.Source, bool) {
 	return s, ok
 }
 
+// SurveyRequest returns what the array of a benchmark is asked before a run. It returns false if there is no array or its
+// address is not known.
+func SurveyRequest(b *v1alpha1.NFSBenchmark, t Target) (runfile.SurveyRequest, bool) {
+	source, ok := ArraySource(b, t)
+	return runfile.SurveyRequest{
+		Version: runfile.SurveyVersion,
+		Run:     runfile.Identity{Namespace: b.Namespace, Name: b.Name, UID: string(b.UID)},
+		Source:  source, Export: t.Export, TimeoutSeconds: runfile.DefaultSurveySeconds,
+	}, ok
+}
+
 func arraySource(a *v1alpha1.ArrayAccess, t Target) (runfile.Source, bool) {
 	switch {
 	case a.ONTAP != nil:
