@@ -317,21 +317,26 @@ func TestARefusalHasTheCommandThatAllowsIt(t *testing.T) {
 	}{
 		"export":       {"", mount("/vol/bench", "192.0.2.11"), `policy.exports=[{"server":"192.0.2.11","path":"/vol/bench","namespaces":["team-b"]}]'`},
 		"two servers":  {"", mount("/a", "10.0.0.1", "2001:db8::1"), `[{"server":"10.0.0.1","path":"/a","namespaces":["team-b"]},{"server":"2001:db8::1","path":"/a","namespaces":["team-b"]}]'`},
-		"five servers": {"", mount("/a", "a", "b", "c", "d", "e"), `policy.exports=[{"server":"SERVER","path":"/a",`},
-		"others":       {example, mount("/vol/bench", "192.0.2.11"), `policy.exports=[..., {"server":"192.0.2.11",`},
-		"a shell":      {"", mount("/vol'$(reboot)", "192.0.2.11"), `"path":"/PATH"`},
-		"a way out":    {"", mount("/vol/../hr", "192.0.2.11"), `"path":"/PATH"`},
-		"class":        {"", gen.StorageClass("gold"), `--set-json 'policy.storageClasses=[{"name":"gold","namespaces":["team-b"],"maxSize":"10Gi"}]'`},
-		"Trident":      {example, gen.TridentClass("gold"), `policy.storageClasses=[..., {"name":"gold","namespaces":["team-b"],"maxSize":"10Gi"}]'`},
-		"quote":        {"", gen.StorageClass("g'; reboot"), `{"name":"CLASS"`},
-		"backend":      {"", gen.TridentBackend("filer1"), `change this backend in policy.backends of a file VALUES and run: ` + upgrade + " -f VALUES"},
-		"hostNetwork":  {example, gen.HostNetwork, `--set-json 'policy.hostNetwork=[..., "team-b"]'`},
-		"priority":     {"", class("high"), `--set-json 'policy.pods.priorityClasses=["high"]'`},
-		"no priority":  {"", class("x'y"), `--set-json 'policy.pods.priorityClasses=["CLASS"]'`},
-		"clients":      {"", func(b *v1alpha1.NFSBenchmark) { b.Spec.Clients = 65 }, "--set policy.limits.clients=65"},
-		"time":         {"", func(b *v1alpha1.NFSBenchmark) { b.Spec.Run.TimeoutSeconds = new(int32(90_000)) }, "--set policy.limits.maxHold=27h"},
-		"label":        {"", pods(v1alpha1.Pods{Labels: map[string]string{"a": "b"}}), `--set-json 'policy.pods.labels=["KEY"]'`},
-		"taint":        {example, tolerates("x"), `--set-json 'policy.pods.tolerations=[..., "KEY"]'`},
+		"many servers": {"", mount("/a", strings.Split(strings.Repeat("10.0.0.1,", 15)+"10.0.0.1", ",")...), `policy.exports=[{"server":"SERVER","path":"/a",`},
+		"four LIFs":    {"", mount("/vol/oradata", "192.0.2.11", "192.0.2.12", "192.0.2.13", "192.0.2.14"), `{"server":"192.0.2.14","path":"/vol/oradata","namespaces":["team-b"]}]'`},
+		"all long": {example, func(b *v1alpha1.NFSBenchmark) {
+			mount("/"+strings.Repeat("p", 127), strings.Repeat("s", 253))(b)
+			b.Spec.Storage.Export.RedoPath = "/" + strings.Repeat("r", 1000)
+		}, `{"server":"SERVER","path":"/PATH","namespaces":["team-b"]}]'`},
+		"others":      {example, mount("/vol/bench", "192.0.2.11"), `policy.exports=[..., {"server":"192.0.2.11",`},
+		"a shell":     {"", mount("/vol'$(reboot)", "192.0.2.11"), `"path":"/PATH"`},
+		"a way out":   {"", mount("/vol/../hr", "192.0.2.11"), `"path":"/PATH"`},
+		"class":       {"", gen.StorageClass("gold"), `--set-json 'policy.storageClasses=[{"name":"gold","namespaces":["team-b"],"maxSize":"10Gi"}]'`},
+		"Trident":     {example, gen.TridentClass("gold"), `policy.storageClasses=[..., {"name":"gold","namespaces":["team-b"],"maxSize":"10Gi"}]'`},
+		"quote":       {"", gen.StorageClass("g'; reboot"), `{"name":"CLASS"`},
+		"backend":     {"", gen.TridentBackend("filer1"), `change this backend in policy.backends of a file VALUES and run: ` + upgrade + " -f VALUES"},
+		"hostNetwork": {example, gen.HostNetwork, `--set-json 'policy.hostNetwork=[..., "team-b"]'`},
+		"priority":    {"", class("high"), `--set-json 'policy.pods.priorityClasses=["high"]'`},
+		"no priority": {"", class("x'y"), `--set-json 'policy.pods.priorityClasses=["CLASS"]'`},
+		"clients":     {"", func(b *v1alpha1.NFSBenchmark) { b.Spec.Clients = 65 }, "--set policy.limits.clients=65"},
+		"time":        {"", func(b *v1alpha1.NFSBenchmark) { b.Spec.Run.TimeoutSeconds = new(int32(90_000)) }, "--set policy.limits.maxHold=27h"},
+		"label":       {"", pods(v1alpha1.Pods{Labels: map[string]string{"a": "b"}}), `--set-json 'policy.pods.labels=["KEY"]'`},
+		"taint":       {example, tolerates("x"), `--set-json 'policy.pods.tolerations=[..., "KEY"]'`},
 	} {
 		p, err := policy.Of(map[string]string{policy.Key: tc.policy, policy.UpgradeKey: upgrade})
 		if err != nil {
@@ -342,6 +347,9 @@ func TestARefusalHasTheCommandThatAllowsIt(t *testing.T) {
 		said := fmt.Sprint(checker.Check(p, b))
 		if !strings.Contains(said, "run") || !strings.Contains(said, upgrade+" ") || !strings.Contains(said, tc.want) {
 			t.Errorf("%s: %s, want %s", name, said, tc.want)
+		}
+		if len(said) > 1000 { // as of a status
+			t.Errorf("%s: %d bytes: %s", name, len(said), said)
 		}
 		if _, command, _ := strings.Cut(said, upgrade); strings.ContainsAny(command, "$;`") || strings.Count(command, "'") > 2 {
 			t.Errorf("%s: a shell runs more than helm: %s", name, command)

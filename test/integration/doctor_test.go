@@ -44,6 +44,9 @@ func TestAClusterTakesTheJobOfTheDoctor(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := manifest.Examination{Plan: p, PlanText: "{}", Servers: true, Seconds: 60}
+		if plan.HasSurvey(b) {
+			x.Request = "{}"
+		}
 		if volume {
 			x.Volume = manifest.DoctorVolume(b, target)
 		}
@@ -58,7 +61,7 @@ func TestAClusterTakesTheJobOfTheDoctor(t *testing.T) {
 	calibrate := gen.Calibrate(1)
 	for name, mods := range map[string][]gen.Mod{
 		"export": {calibrate, gen.Oracle}, "claim": {gen.Claim("data"), calibrate, gen.Oracle}, "kernel": {gen.Kernel, calibrate, gen.Oracle},
-		"a volume to come": {gen.TridentClass("gold"), calibrate, gen.Oracle}, "external": {calibrate, gen.External("scan:1521/ORCL", "rac1:1521/a")},
+		"array": {gen.ONTAP("10.0.9.1", "svm1", "reader")}, "a volume to come": {gen.TridentClass("gold"), calibrate, gen.Oracle}, "external": {calibrate, gen.External("scan:1521/ORCL", "rac1:1521/a")},
 	} {
 		j := job(namespaces["baseline"], mods...)
 		if err := create(j); err != nil {
@@ -74,6 +77,9 @@ func TestAClusterTakesTheJobOfTheDoctor(t *testing.T) {
 	}
 	if err := create(job(namespaces["restricted"])); err != nil {
 		t.Errorf("restricted, Direct NFS: %v", err)
+	}
+	if err := create(job(namespaces["restricted"], gen.ONTAP("10.0.9.1", "svm1", "reader"))); err != nil {
+		t.Errorf("restricted, with an array: %v", err)
 	}
 	if err := create(build(namespaces["restricted"], false, gen.Kernel)); err != nil {
 		t.Errorf("restricted, without the volume: %v", err)

@@ -47,6 +47,11 @@ func TestABenchmarkThatThePolicyRefusesCreatesNothing(t *testing.T) {
 		t.Errorf("it made %v", left)
 	}
 
+	w.create("typo", gen.StorageClass("no-such-class"))
+	if s := w.settle("typo").Status; s.Phase != v1alpha1.PhaseFailed || !strings.Contains(s.Message, `no StorageClass "no-such-class" (`) || strings.Contains(s.Message, "policy") {
+		t.Errorf("a class that does not exist: phase %s: %s", s.Phase, s.Message)
+	}
+
 	broken = errors.New("policy.yaml: unknown field")
 	w.create("waits")
 	if s := w.settle("waits").Status; s.Phase != v1alpha1.PhasePending || !strings.Contains(s.Message, "unknown field") {
