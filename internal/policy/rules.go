@@ -15,7 +15,6 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/internal/human"
 )
 
 //go:embed rules.yaml
@@ -146,29 +145,9 @@ func (c *Checker) check(p Policy, b *v1alpha1.NFSBenchmark, names ...string) err
 			return &Denied{r.name, fmt.Sprintf("rule %s of the policy of this cluster refuses the benchmark: ask an "+
 				"administrator", r.name)}
 		}
-		return &Denied{r.name, p.typo(r.name, b) + fmt.Sprint(message.Value())}
+		return &Denied{r.name, fmt.Sprint(message.Value())}
 	}
 	return nil
-}
-
-// typo says which path the author of a refused export may have meant, of those that the policy lets the namespace mount;
-// "" if none is near.
-func (p Policy) typo(rule string, b *v1alpha1.NFSBenchmark) string {
-	export := b.Spec.Storage.Export
-	if rule != "exports" || export == nil {
-		return ""
-	}
-	var paths []string
-	for _, e := range p.Exports {
-		if slices.Contains(e.Namespaces, b.Namespace) || slices.Contains(e.Namespaces, "*") {
-			paths = append(paths, e.Path)
-		}
-	}
-	near := human.Nearest(export.Path, paths)
-	if near == "" || near == export.Path {
-		return ""
-	}
-	return fmt.Sprintf("spec.storage.export.path is %q: did you mean %q? ", export.Path, near)
 }
 
 // asMap returns the policy in the form for CEL, with an empty list instead of an absent one.

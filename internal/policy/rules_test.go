@@ -360,24 +360,3 @@ func TestARefusalHasTheCommandThatAllowsIt(t *testing.T) {
 		t.Errorf("a command that is too long: %.20s, %v", p.Upgrade, err)
 	}
 }
-
-// TestAMisspeltPathIsToldBeforeThePolicy, but no path of other namespaces.
-func TestAMisspeltPathIsToldBeforeThePolicy(t *testing.T) {
-	t.Parallel()
-	const typo = `spec.storage.export.path is "/vol/bnech": did you mean "/vol/bench"? spec.storage.export: the policy of this cluster`
-	for name, tc := range map[string]struct {
-		namespace, path, server string
-		want                    bool
-	}{
-		"typo":              {"team-a", "/vol/bnech", "192.0.2.11", true},
-		"another path":      {"team-a", "/vol/hr", "192.0.2.11", false},
-		"another server":    {"team-a", "/vol/bench", "198.51.100.1", false},
-		"another namespace": {"team-b", "/vol/bnech", "192.0.2.11", false},
-	} {
-		b := gen.Benchmark("b", gen.In(tc.namespace), client(bench.ClientKernel), export(tc.path, tc.server))
-		err := policy.MustChecker().Check(read(t, example), b)
-		if err == nil || strings.HasPrefix(err.Error(), typo) != tc.want || strings.Contains(err.Error(), "did you mean") != tc.want {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
