@@ -231,7 +231,7 @@ func (d *doctor) examination(ctx context.Context) (plan.Target, manifest.Examina
 		return target, x
 	}
 	x.Volume, x.Servers = manifest.DoctorVolume(d.b, target), known
-	if usable[plan.SecretName(d.b)] {
+	if known && usable[plan.SecretName(d.b)] {
 		x.Request = d.arrayRequest(target)
 	}
 	return target, x

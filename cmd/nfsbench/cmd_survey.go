@@ -189,6 +189,7 @@ func arrayCheck(s runfile.Survey) runfile.Check {
 	c := runfile.Check{Check: "array", Result: runfile.CheckOK, Message: s.Array + " answers"}
 	if s.Problem != nil {
 		c.Result, c.Message = runfile.CheckFail, s.Problem.Message
+		return c
 	}
 	for _, m := range s.Missing {
 		c.Result = runfile.CheckWarn

@@ -65,7 +65,7 @@ func NewReconciler(o Options) *Reconciler {
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;list;watch;create;update;delete
 // +kubebuilder:rbac:groups="",resources=persistentvolumes,verbs=get;create;delete
-// +kubebuilder:rbac:groups=storage.k8s.io,resources=storageclasses,verbs=get;list
+// +kubebuilder:rbac:groups=storage.k8s.io,resources=storageclasses,verbs=get
 
 // Reconcile runs the phases in order and writes the status exactly once.
 func (r *Reconciler) Reconcile(ctx context.Context, b *v1alpha1.NFSBenchmark) (ctrl.Result, error) {

@@ -294,7 +294,7 @@ func (r *Reconciler) endEarly(ctx context.Context, s *scope, o outcome, ended ti
 	}
 	if ended < patience {
 		s.stage = v1alpha1.PhaseCollecting
-		return s.wait(v1alpha1.ReasonCollecting, "waiting for the last results of a run that failed", soon)
+		return s.wait(v1alpha1.ReasonCollecting, "waiting for the last results of a run that failed: "+o.message, soon)
 	}
 	return r.endWithResults(ctx, s, o)
 }

@@ -33,7 +33,7 @@ func (r *Reconciler) lookForMissing(ctx context.Context, s *scope) error {
 	}
 	switch st := s.b.Spec.Storage; {
 	case st.StorageClass != nil:
-		_, err := r.readClass(ctx, s.b, classAdvice)
+		_, err := r.readClass(ctx, s, classAdvice)
 		return err
 	case st.Claim != nil:
 		found, err := owned.Find(ctx, r.Reader, &corev1.PersistentVolumeClaim{ObjectMeta: s.meta(st.Claim.Name)})

@@ -1,6 +1,7 @@
 package benchmark
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -94,6 +95,9 @@ func TestAClassThatDoesNotExistIsNotTheMatterOfThePolicy(t *testing.T) {
 	} {
 		b := gen.Benchmark("b", gen.In("bench"), tc.mod)
 		b.Spec.Clients = 1
+		r.Policy = func(context.Context) (policy.Policy, error) {
+			return policy.Policy{StorageClasses: []policy.StorageClass{{Name: "gold", Namespaces: []string{"bench"}, MaxSize: "1Mi"}}}, nil
+		}
 		_, err := r.checkPolicy(t.Context(), &scope{b: b, names: manifest.NamesOf(b)})
 		if bad := (*pass.Invalid)(nil); !errors.As(err, &bad) || bad.Reason != tc.reason || !strings.Contains(bad.Error(), tc.says) {
 			t.Errorf("%s: %v, want %s", name, err, tc.says)

@@ -333,7 +333,11 @@ func underWay(s *scope) (reason, message string) {
 func transitions(before, after *v1alpha1.NFSBenchmark, queued []event) []event {
 	was, is, out := before.Status, after.Status, queued
 	if was.Phase != is.Phase {
-		out = append(out, pass.PhaseChanged(string(is.Phase), is.Message, is.Phase == v1alpha1.PhaseFailed))
+		message := is.Message
+		if is.Phase == v1alpha1.PhaseCollecting {
+			message = "" // the event of the end has the result, or the failure
+		}
+		out = append(out, pass.PhaseChanged(string(is.Phase), message, is.Phase == v1alpha1.PhaseFailed))
 	}
 	for _, kind := range []string{
 		v1alpha1.ConditionProtocolVerified, v1alpha1.ConditionCleanedUp, v1alpha1.ConditionReconciling,

@@ -28,7 +28,7 @@ const classAdvice = "install it with cluster scope, or make a claim of the class
 // classClaim makes a claim of the class, waits until it is bound, and reads the export of its
 // volume.
 func (r *Reconciler) classClaim(ctx context.Context, s *scope) (next, error) {
-	class, err := r.readClass(ctx, s.b, classAdvice)
+	class, err := r.readClass(ctx, s, classAdvice)
 	if err == nil {
 		err = checkClass(s.b, class)
 	}
@@ -60,16 +60,14 @@ func (r *Reconciler) classClaim(ctx context.Context, s *scope) (next, error) {
 
 // readClass reads the StorageClass that the spec names. The error for an operator that may not read classes contains the
 // advice.
-func (r *Reconciler) readClass(
-	ctx context.Context, b *v1alpha1.NFSBenchmark, advice string,
-) (*storagev1.StorageClass, error) {
+func (r *Reconciler) readClass(ctx context.Context, s *scope, advice string) (*storagev1.StorageClass, error) {
 	class := &storagev1.StorageClass{}
-	field, name := plan.ClassOf(b.Spec.Storage)
+	field, name := plan.ClassOf(s.b.Spec.Storage)
 	err := r.Reader.Get(ctx, client.ObjectKey{Name: name}, class)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, invalid(v1alpha1.ReasonClassNotFound,
-			"there is no StorageClass %q (%s): create it, or correct %s", name, r.otherClasses(ctx, name), field)
+			"there is no StorageClass %q (%s): create it, or correct %s", name, otherClasses(s, name), field)
 	case apierrors.IsForbidden(err):
 		return nil, invalid(v1alpha1.ReasonForbidden, "the operator may not read StorageClass %q: %s: %w", name, advice, err)
 	case err != nil:
@@ -81,21 +79,11 @@ func (r *Reconciler) readClass(
 	return class, nil
 }
 
-// maxClasses bounds the classes that a message is chosen from.
-const maxClasses = 500
-
-// otherClasses says which class somebody may have meant. The classes of the operator serve one benchmark only.
-func (r *Reconciler) otherClasses(ctx context.Context, name string) string {
-	list, names := pass.MetadataOf(storagev1.SchemeGroupVersion.WithKind("StorageClass")), []string(nil)
-	err := pass.Pages(ctx, r.Reader, list, maxClasses, func() error {
-		for _, class := range list.Items {
-			if class.Labels[manifest.LabelManagedBy] != manifest.ManagedBy {
-				names = append(names, class.Name)
-			}
-		}
-		return nil
-	})
-	if err != nil {
+// otherClasses says which class somebody may have meant, of those that the policy allows in the namespace: not everybody
+// may list the others.
+func otherClasses(s *scope, name string) string {
+	names := s.policy.ClassesOf(s.b.Namespace)
+	if len(names) == 0 || slices.Contains(names, "*") {
 		return "see kubectl get storageclass"
 	}
 	return human.Others(name, names)
@@ -150,17 +138,20 @@ func (r *Reconciler) awaitClass(
 	return s.storageWaits(reason, message+"; the run waits until "+until(end))
 }
 
-// unserved is the end of a message about a claim that no provisioner has taken up, or is "". It is a hint and ends no
-// run, because a provisioner may start later. A missing CSIDriver proves nothing: an external provisioner has none.
+// unserved is the end of a message about a claim of which no provisioner has said anything, or is "". It is a hint and
+// ends no run, because a provisioner may start later. A missing CSIDriver proves nothing: an external provisioner has
+// none.
 func unserved(class string, told []corev1.Event, now time.Time) string {
 	asked := slices.IndexFunc(told, func(e corev1.Event) bool { return e.Reason == provisionerAsked })
-	if taken, _ := lastCall(told); taken != "" || asked < 0 ||
-		now.Sub(told[asked].CreationTimestamp.Time) < provisionerPatience {
+	if asked < 0 || now.Sub(told[asked].CreationTimestamp.Time) < provisionerPatience {
 		return ""
 	}
-	return fmt.Sprintf("; no provisioner has taken up the claim: check that the provisioner of StorageClass %q is "+
-		"installed and runs (kubectl get csidrivers; kubectl get pods -A), or name another class (kubectl get storageclass)",
-		class)
+	by := told[asked].Source.Component
+	if slices.ContainsFunc(told, func(e corev1.Event) bool { return e.Source.Component != by }) {
+		return ""
+	}
+	return fmt.Sprintf("; the provisioner has sent no event about the claim yet: ask an administrator whether the "+
+		"provisioner of StorageClass %q is installed and runs, or name another class", class)
 }
 
 const (

@@ -38,7 +38,7 @@ func (r *Reconciler) checkPolicy(ctx context.Context, s *scope) (next, error) {
 	}
 	s.policy = p
 	if err := refused(r.checker.Check(p, s.b)); err != nil {
-		return next{}, cmp.Or(r.noClass(ctx, s.b), err)
+		return next{}, cmp.Or(r.noClass(ctx, s), err)
 	}
 	if t := s.b.Spec.Storage.Trident; t != nil && t.BackendName != "" {
 		backend, _ := p.Backend(t.BackendName) // the rules have checked that it exists
@@ -58,11 +58,11 @@ func (r *Reconciler) checkPolicy(ctx context.Context, s *scope) (next, error) {
 
 // noClass returns an error if the class that the spec names does not exist. Its name may be a typo, which the refusal of
 // the policy would hide.
-func (r *Reconciler) noClass(ctx context.Context, b *v1alpha1.NFSBenchmark) error {
-	if _, name := plan.ClassOf(b.Spec.Storage); name == "" {
+func (r *Reconciler) noClass(ctx context.Context, s *scope) error {
+	if _, name := plan.ClassOf(s.b.Spec.Storage); name == "" {
 		return nil
 	}
-	_, err := r.readClass(ctx, b, classAdvice)
+	_, err := r.readClass(ctx, s, classAdvice)
 	if bad := (*pass.Invalid)(nil); errors.As(err, &bad) && bad.Reason == v1alpha1.ReasonClassNotFound {
 		return bad
 	}
@@ -131,12 +131,11 @@ func (r *Reconciler) checkRoom(ctx context.Context, s *scope) error {
 	if taken += kept; taken < limits.ResultBytes.Value() {
 		return nil
 	}
-	more := limits.ResultBytes.DeepCopy()
-	more.Add(limits.ResultBytes)
+	more := resource.NewQuantity(max(2*limits.ResultBytes.Value(), taken+limits.ResultBytes.Value()), resource.BinarySI)
 	return invalid(v1alpha1.ReasonPolicyDenied, "the results of the benchmarks in namespace %q take %s and the policy of "+
 		"this cluster allows %s. Delete finished benchmarks, or ConfigMaps with the label "+manifest.LabelKeptResult+
 		", or ask an administrator to run: %s --set policy.limits.resultBytes=%s", s.b.Namespace,
-		resource.NewQuantity(taken, resource.BinarySI), &limits.ResultBytes, s.policy.Upgrade, &more)
+		resource.NewQuantity(taken, resource.BinarySI), &limits.ResultBytes, s.policy.Upgrade, more)
 }
 
 // bytesKept returns the size of the results of deleted benchmarks: those that were kept, and those whose benchmark was

@@ -404,7 +404,7 @@ func (r *Reconciler) tridentClass(ctx context.Context, s *scope) (next, error) {
 		}
 		return next{}, err
 	}
-	class, err := r.readClass(ctx, s.b,
+	class, err := r.readClass(ctx, s,
 		"install it with cluster scope and trident.enabled, or give a claim in spec.storage.claim")
 	if err != nil {
 		return next{}, err

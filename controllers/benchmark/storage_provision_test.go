@@ -82,19 +82,25 @@ func TestTheLastCallOfAProvisionerIsThatWhichCounts(t *testing.T) {
 func TestAClaimThatNoProvisionerTakesUpIsNamed(t *testing.T) {
 	t.Parallel()
 	asked := time.Unix(1_800_000_000, 0)
-	event := func(reason string) corev1.Event {
-		return corev1.Event{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(asked)}, Reason: reason}
+	by := func(component, reason string) corev1.Event {
+		return corev1.Event{
+			ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(asked)}, Reason: reason,
+			Source: corev1.EventSource{Component: component},
+		}
 	}
+	const ofKubernetes = "persistentvolume-controller"
+	ask := by(ofKubernetes, provisionerAsked)
 	for name, tc := range map[string]struct {
 		told  []corev1.Event
 		after time.Duration
 		says  string
 	}{
-		"nobody is asked yet":      {[]corev1.Event{event("WaitForFirstConsumer")}, time.Hour, ""},
-		"asked just now":           {[]corev1.Event{event(provisionerAsked)}, provisionerPatience - 1, ""},
-		"nobody answers":           {[]corev1.Event{event(provisionerAsked)}, provisionerPatience, `provisioner of StorageClass "gold"`},
-		"it makes the volume":      {[]corev1.Event{event(provisionerAsked), event(callBegins)}, time.Hour, ""},
-		"it cannot make a volume":  {[]corev1.Event{event(callFails), event(provisionerAsked)}, time.Hour, ""},
+		"nobody is asked yet":      {[]corev1.Event{by(ofKubernetes, "WaitForFirstConsumer")}, time.Hour, ""},
+		"asked just now":           {[]corev1.Event{ask}, provisionerPatience - 1, ""},
+		"nobody answers":           {[]corev1.Event{by(ofKubernetes, "WaitForFirstConsumer"), ask}, provisionerPatience, `provisioner of StorageClass "gold"`},
+		"it makes the volume":      {[]corev1.Event{ask, by("csi.example.com_0", callBegins)}, time.Hour, ""},
+		"it cannot make a volume":  {[]corev1.Event{by("csi.example.com_0", callFails), ask}, time.Hour, ""},
+		"it has words of its own":  {[]corev1.Event{ask, by("nfs-client-provisioner", "Working")}, time.Hour, ""},
 		"events may not be listed": {nil, time.Hour, ""},
 	} {
 		got := unserved("gold", tc.told, asked.Add(tc.after))

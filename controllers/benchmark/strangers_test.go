@@ -405,7 +405,7 @@ func TestTheClassOfAnotherBenchmarkIsNotUsed(t *testing.T) {
 	other := gen.Benchmark("x", gen.In("other"), gen.UID("o"), gen.TridentBackend("svm"))
 	name := manifest.TridentName(other)
 	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: manifest.Labels(other, manifest.ComponentVolume)}}
-	_, err := reconcilerWith(t, class).readClass(t.Context(), gen.Benchmark("b", gen.StorageClass(name)), "")
+	_, err := reconcilerWith(t, class).readClass(t.Context(), &scope{b: gen.Benchmark("b", gen.StorageClass(name))}, "")
 	if err == nil || !strings.Contains(err.Error(), "another benchmark") {
 		t.Error(err)
 	}

@@ -161,7 +161,7 @@ func checkPace(c *facts, found *findings) {
 // repetition, or, without one, for CPU that the load did not use. Under load, ArrayDisagrees reports what the storage
 // moved beyond the clients.
 func checkForeignLoad(c *facts, found *findings) {
-	full := measure.AtLeastPermille(c.Overall.WirePermille, wireSaturated)
+	full := c.Overall.WirePermille != nil && LineFull(c.Overall.WirePermille.Percent())
 	if c.Capacity == nil && !full && c.busyBesideLoad() && c.idleIsUnknown() { // a search says what limits it
 		cpu := c.Overall.ClientCPU
 		found.warn(ForeignLoad, "The CPUs of a client machine were %s busy, and the load used %.2f cores: something else "+

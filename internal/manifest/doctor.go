@@ -49,7 +49,8 @@ type Examination struct {
 // without a load and without starting the database. The loader checks what a load needs. In a database, the container
 // of the user's image checks the steps before the start, with the arguments of the run.
 //
-// The pod has no token. Only a container that asks the array has its credentials, as in a survey. The Job has no owner, because the benchmark does not exist.
+// The pod has no token. Only a container that asks the array has its credentials, as in a survey. The Job has no owner,
+// because the benchmark does not exist.
 func DoctorJob(b *v1alpha1.NFSBenchmark, x Examination, images Images) *batchv1.Job {
 	claim := ""
 	if x.Volume != nil {

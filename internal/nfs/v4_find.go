@@ -80,8 +80,8 @@ func (q *inquiry) pathAdvice(local []net.Addr) string {
 	says := "NFSv4 paths begin at a root of their own (ONTAP: junction path; FlashBlade: / and the file system; Linux: " +
 		"below fsid=0; NFS-Ganesha: Pseudo), and servers hide closed exports: check the path, and that the export policy " +
 		"admits NFSv4 from " + cmp.Or(q.hosts(), "this client")
-	if i := slices.IndexFunc(local, isHighPort); i >= 0 {
-		says += fmt.Sprintf(" and from %s, although its port is not below 1024", local[i])
+	if slices.ContainsFunc(local, isHighPort) {
+		says += ", also from ports above 1023"
 	}
 	return says
 }

@@ -112,7 +112,7 @@ type Limits struct {
 // Default returns the policy of a manager without a policy file.
 func Default() Policy {
 	return Policy{
-		Upgrade:  "helm upgrade nfsbench charts/nfsbench -n nfsbench-system --reuse-values",
+		Upgrade:  "helm upgrade nfsbench CHART -n nfsbench-system --reuse-values",
 		Pods:     Pods{NodeSelector: []string{"*"}},
 		Embedded: Embedded{MaxSize: "50Gi"},
 		Limits: Limits{
@@ -128,17 +128,17 @@ func (p Policy) CheckTime(took time.Duration, data, field string) error {
 	if took <= most {
 		return nil
 	}
-	why, remedy := fmt.Sprintf("spec.run: the run may take %s", took), "shorten the run"
 	if data != "" {
-		why, remedy = fmt.Sprintf("spec.%s: %s", field, data), "make "+field+" smaller"
+		return &Denied{Rule: "run", Message: fmt.Sprintf("spec.%s: %s. The policy of this cluster allows a run at most %s: "+
+			"make %s smaller, or set run.timeoutSeconds", field, data, most, field)}
 	}
-	return &Denied{Rule: "run", Message: fmt.Sprintf("%s. The policy of this cluster allows a run at most %s: %s, or set "+
-		"run.timeoutSeconds, or ask an administrator to run: %s --set policy.limits.maxHold=%s", why, most, remedy,
-		p.Upgrade, took)}
+	return &Denied{Rule: "run", Message: fmt.Sprintf("spec.run: the run may take %s. The policy of this cluster allows a "+
+		"run at most %s: shorten the run, or set run.timeoutSeconds, or ask an administrator to run: %s --set "+
+		"policy.limits.maxHold=%s", took, most, p.Upgrade, took)}
 }
 
 // maxUpgrade bounds the command in the ConfigMap, which messages contain.
-const maxUpgrade = 512
+const maxUpgrade = 256
 
 // Of returns the policy in the data of a ConfigMap.
 func Of(data map[string]string) (Policy, error) {
@@ -260,6 +260,16 @@ func (b Backend) validate(at string) error {
 const maxBackendName = 63
 
 var backendName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
+
+// ClassesOf returns the StorageClasses that a namespace may use; "*" is every class.
+func (p Policy) ClassesOf(namespace string) (names []string) {
+	for _, c := range p.StorageClasses {
+		if slices.Contains(c.Namespaces, namespace) || slices.Contains(c.Namespaces, "*") {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
 
 // Backend returns the backend of a name, and whether there is one.
 func (p Policy) Backend(name string) (Backend, bool) {

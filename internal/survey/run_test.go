@@ -189,11 +189,11 @@ func TestAnArrayWithoutAConnectionIsNamedByItsAddress(t *testing.T) {
 	for name, tc := range map[string]struct{ kind, reason, want string }{
 		"ontap": {
 			runfile.SourceONTAP, runfile.SurveyUnreachable,
-			said + ": is it the management LIF, and is port 443 open from the pods",
+			said + ": check that this is the management LIF, and that pods reach its port 443",
 		},
 		"flashBlade": {
 			runfile.SourceFlashBlade, runfile.SurveyUnreachable,
-			said + ": is it the management VIP, and is port 443 open from the pods",
+			said + ": check that this is the management VIP, and that pods reach its port 443",
 		},
 		"a move under way": {runfile.SourceONTAP, runfile.SurveyMoveFailed, "survey x: " + said},
 	} {

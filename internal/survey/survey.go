@@ -82,7 +82,8 @@ func (o Options) explain(reason string, err error) string {
 		if o.Request.Source.Kind == runfile.SourceFlashBlade {
 			address = "the management VIP"
 		}
-		return fmt.Sprintf("%s: is it %s, and is port %s open from the pods", unconnected, address, unconnected.Port)
+		return fmt.Sprintf("%s: check that this is %s, and that pods reach its port %s", unconnected, address,
+			unconnected.Port)
 	case reason == runfile.SurveyUnreachable:
 		return "no answer from the array: check its management address in storage.array: " + err.Error()
 	case reason == runfile.SurveyRefused:

@@ -165,7 +165,7 @@ func TestAStorageClassThatDoesNotServeEndsTheRun(t *testing.T) {
 				w.find(manifest.NamesOf(b).Claim, pvc)
 				w.tell(corev1.EventTypeNormal, "PersistentVolumeClaim", pvc, "ExternalProvisioning", "Waiting for a volume")
 				w.step(20 * time.Second)
-				w.wantPhase(w.settle("demo"), v1alpha1.PhaseProvisioning, "no provisioner has taken up the claim", "the run waits until")
+				w.wantPhase(w.settle("demo"), v1alpha1.PhaseProvisioning, "the provisioner has sent no event about the claim yet", "the run waits until")
 				w.warn("PersistentVolumeClaim", pvc, "ProvisioningFailed", "the share is full")
 				b = w.settle("demo")
 				w.wantPhase(b, v1alpha1.PhaseProvisioning, "the share is full")

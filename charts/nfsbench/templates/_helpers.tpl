@@ -33,9 +33,10 @@ labels:
   {{- include "nfsbench.labels" . | nindent 2 }}
 {{- end -}}
 
-{{/* The command that changes values of the release, without the values, for messages of the policy. */}}
+{{/* The command that changes values of the release, without the values, for messages of the policy. CHART is where
+     the administrator has the chart. */}}
 {{- define "nfsbench.upgrade" -}}
-helm upgrade {{ .Release.Name }} charts/{{ .Chart.Name }} -n {{ .Release.Namespace }} --reuse-values
+helm upgrade {{ .Release.Name }} CHART --version {{ .Chart.Version }} -n {{ .Release.Namespace }} --reuse-values
 {{- end -}}
 
 {{- define "nfsbench.serviceAccount" -}}
