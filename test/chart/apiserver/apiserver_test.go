@@ -161,7 +161,7 @@ func refusals(t *testing.T, c client.Client, w *warnings) {
 	sample := string(chart.Read(t, "config/samples/demo.yaml"))
 	bad := chart.Objects(t, []byte(strings.Replace(sample, "size: 2Gi", "size: 1Mi", 1)))[0]
 	bad.SetNamespace(chart.Namespace)
-	if err := dryRun(t, c, bad); err == nil || !strings.Contains(err.Error(), "the storage is smaller") {
+	if err := dryRun(t, c, bad); err == nil || !strings.Contains(err.Error(), "take more than 90 % of the storage") {
 		t.Errorf("a CEL rule does not hold: %v", err)
 	}
 	for _, o := range chart.Objects(t, chart.Helm(t)) {

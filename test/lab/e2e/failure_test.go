@@ -45,9 +45,10 @@ func TestWhatCannotWorkFailsAndSaysWhy(t *testing.T) {
 			v1alpha1.ReasonImagePullFailed,
 			[]string{"registry.invalid/nfsbench:nowhere", "image name", "registry"},
 		},
-		"the embedded server is too small": {
-			// The server has room for the files alone, and not for the marker beside them.
-			name("no-space", gen.Embedded("128Mi", 1), fileSize("64Mi"), raw(func(w *bench.RawWorkload) { w.Jobs = 2 })), runfile.FailureNoSpace, []string{"make the files smaller"},
+		"the export has less space than the files take": {
+			name("no-space", fileSize("64Ti"), func(b *v1alpha1.NFSBenchmark) {
+				b.Spec.Run.TimeoutSeconds = new(int32(600)) // the policy refuses the time to fill them
+			}), runfile.FailureNoSpace, []string{"make the files smaller"},
 		},
 		// What to check depends on whether the node can speak NFS at all.
 		"a kernel mount does not come about": {

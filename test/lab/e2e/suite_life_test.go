@@ -39,11 +39,10 @@ spec:
   %s
 `
 
-// A benchmark that fails by itself: its files are as large as the server, which leaves
-// no space for what a file system keeps beside them.
+// A benchmark that fails by itself: nobody has its class.
 const (
 	good = `{name: b}`
-	bad  = `{name: b, patch: {workload: {raw: {fileSize: 64Mi, jobs: 4}}}}`
+	bad  = `{name: b, patch: {storage: {embedded: null, storageClass: {name: absent, size: 1Gi}}}}`
 )
 
 func (w *suiteWorld) short(t *testing.T, b, spec string) *v1alpha1.NFSBenchmarkSuite {
