@@ -177,7 +177,8 @@ func (c *cluster) notFound(ctx context.Context, ref reference) error {
 		return cli.BadInputf("there is no %s %q in namespace %q, and there is no other benchmark or suite: "+
 			"-n chooses another namespace, 'kubectl get nfsb,nfsbs -A' lists all", what, ref.name, c.namespace)
 	}
-	return cli.BadInputf("there is no %s %q in namespace %q; %s", what, ref.name, c.namespace, human.Others(ref.name, names))
+	return cli.BadInputf("there is no %s %q in namespace %q; %s", what, ref.name, c.namespace,
+		human.Others(ref.name, names))
 }
 
 // names returns the names that an argument of this kind may have. It ignores errors, because names are only a help.

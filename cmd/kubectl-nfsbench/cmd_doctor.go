@@ -188,7 +188,7 @@ func (d *doctor) examine(ctx context.Context, u *unstructured.Unstructured) erro
 	}
 	target, x := d.examination(ctx)
 	idle := d.b.Spec.Database == nil && !x.Servers && x.Volume == nil // there is nothing that a pod could look at
-	if plan.HasSurvey(d.b) && (x.Request == "" || idle) {
+	if x.Request == "" || idle {
 		d.arrayNotAsked()
 	}
 	p, err := plan.Build(d.b, target)
@@ -237,7 +237,11 @@ func (d *doctor) examination(ctx context.Context) (plan.Target, manifest.Examina
 	return target, x
 }
 
+// arrayNotAsked warns once of an array that the pod does not ask.
 func (d *doctor) arrayNotAsked() {
+	if !plan.HasSurvey(d.b) || slices.ContainsFunc(d.checks, func(c runfile.Check) bool { return c.Check == checkArray }) {
+		return
+	}
 	d.warn(checkArray, "it was not asked: doctor asks it beside an export, if the spec has its address and you may read "+
 		"its Secret. Try its management address and login with 'nfsbench survey'")
 }
@@ -338,8 +342,8 @@ func (d *doctor) lookAtPolicy(ctx context.Context) {
 	d.ok(checkPolicy, "the policy in ConfigMap %s allows it", d.o.policy)
 }
 
-// lookAtSecret checks the label and the keys of a Secret, and reports whether the benchmark can use it. It never shows a
-// value.
+// lookAtSecret checks the label and the keys of a Secret, and reports whether the benchmark can use it. It never shows
+// a value.
 func (d *doctor) lookAtSecret(ctx context.Context, use plan.SecretUse) bool {
 	secret := &corev1.Secret{}
 	err := d.Get(ctx, client.ObjectKey{Namespace: d.b.Namespace, Name: use.Name}, secret)

@@ -82,9 +82,7 @@ func (d *doctor) admittedJob(ctx context.Context, x manifest.Examination, images
 			d.warn(checkStorage, "namespace %s refuses a pod with a volume of type nfs, so the mount is not checked: the run "+
 				"mounts the export by a claim. Make a claim of it and check that with --claim, to see more", job.Namespace)
 			if d.b.Spec.Database == nil { // the load that the pod would check needs the mount
-				if x.Request != "" {
-					d.arrayNotAsked()
-				}
+				d.arrayNotAsked()
 				return nil
 			}
 		}

@@ -58,8 +58,8 @@ func (r *Reconciler) classClaim(ctx context.Context, s *scope) (next, error) {
 	return next{}, err
 }
 
-// readClass reads the StorageClass that the spec names. The error for an operator that may not read classes contains the
-// advice.
+// readClass reads the StorageClass that the spec names. The error for an operator that may not read classes contains
+// the advice.
 func (r *Reconciler) readClass(ctx context.Context, s *scope, advice string) (*storagev1.StorageClass, error) {
 	class := &storagev1.StorageClass{}
 	field, name := plan.ClassOf(s.b.Spec.Storage)
@@ -79,8 +79,8 @@ func (r *Reconciler) readClass(ctx context.Context, s *scope, advice string) (*s
 	return class, nil
 }
 
-// otherClasses says which class somebody may have meant, of those that the policy allows in the namespace: not everybody
-// may list the others.
+// otherClasses says which class somebody may have meant, of those that the policy allows in the namespace: not
+// everybody may list the others.
 func otherClasses(s *scope, name string) string {
 	names := s.policy.ClassesOf(s.b.Namespace)
 	if len(names) == 0 || slices.Contains(names, "*") {

@@ -56,8 +56,8 @@ func (r *Reconciler) checkPolicy(ctx context.Context, s *scope) (next, error) {
 	return r.admitSecrets(ctx, s)
 }
 
-// noClass returns an error if the class that the spec names does not exist. Its name may be a typo, which the refusal of
-// the policy would hide.
+// noClass returns an error if the class that the spec names does not exist. Its name may be a typo, which the refusal
+// of the policy would hide.
 func (r *Reconciler) noClass(ctx context.Context, s *scope) error {
 	if _, name := plan.ClassOf(s.b.Spec.Storage); name == "" {
 		return nil

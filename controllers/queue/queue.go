@@ -180,8 +180,8 @@ type holder struct {
 	why  string // what the holder does with the target, for a message; "" = not known
 }
 
-// endSoon is the time before the end of a hold in which a message names the end. The end is a limit: most runs end hours
-// before it.
+// endSoon is the time before the end of a hold in which a message names the end. The end is a limit: most runs end
+// hours before it.
 const endSoon = time.Hour
 
 // seen describes a benchmark as far as the author of b may see it: names and messages of other namespaces are private

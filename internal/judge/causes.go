@@ -25,8 +25,8 @@ func causes() []cause {
 	}
 }
 
-// othersKeptTheMachineBusy reports whether the machine as a whole was busy, each load used a small part of its CPUs, and
-// the machine was busy before the load, too, or nobody looked.
+// othersKeptTheMachineBusy reports whether the machine as a whole was busy, each load used a small part of its CPUs,
+// and the machine was busy before the load, too, or nobody looked.
 func othersKeptTheMachineBusy(c *facts) bool {
 	return c.busyBesideLoad() && (c.idleMachineIsBusy() || c.idleIsUnknown())
 }

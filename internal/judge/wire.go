@@ -76,12 +76,12 @@ func (c *facts) whyUnknown() string {
 	return "no client reported an interface"
 }
 
-// LineFullPercent is the share of the wire limit from which a line is full. TCP on an idle path stays within a few percent
-// of the limit, and steps of a ramp just below it still respond to changes.
+// LineFullPercent is the share of the wire limit from which a line is full. TCP on an idle path stays within a few
+// percent of the limit, and steps of a ramp just below it still respond to changes.
 const LineFullPercent = wireSaturated / 10
 
-// LineFull reports whether a share of the wire limit, in percent, shows that the line was full. A share that no line can
-// carry shows that the limit is wrong, and nothing about the line.
+// LineFull reports whether a share of the wire limit, in percent, shows that the line was full. A share that no line
+// can carry shows that the limit is wrong, and nothing about the line.
 func LineFull(percent float64) bool {
 	return percent >= LineFullPercent && percent <= float64(wireExceeded)/10
 }

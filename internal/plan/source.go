@@ -40,8 +40,8 @@ func ArraySource(b *v1alpha1.NFSBenchmark, t Target) (runfile.Source, bool) {
 	return s, ok
 }
 
-// SurveyRequest returns what the array of a benchmark is asked before a run. It returns false if there is no array or its
-// address is not known.
+// SurveyRequest returns what the array of a benchmark is asked before a run. It returns false if there is no array or
+// its address is not known.
 func SurveyRequest(b *v1alpha1.NFSBenchmark, t Target) (runfile.SurveyRequest, bool) {
 	source, ok := ArraySource(b, t)
 	return runfile.SurveyRequest{

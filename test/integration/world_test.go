@@ -155,11 +155,12 @@ func (w *world) pass(name string) (ctrl.Result, error) {
 	if before == nil {
 		return ctrl.Result{}, nil
 	}
+	guarded := controllerutil.ContainsFinalizer(before, owned.Finalizer)
 	done := len(w.faults.writes)
 	res, err := w.r.Reconcile(w.Context(), before.DeepCopy())
 	for _, write := range w.faults.writes[done:] {
 		w.moments = append(w.moments, w.moment(write, before))
-		if verb, _, _ := strings.Cut(write, " "); verb != "patch" && !controllerutil.ContainsFinalizer(before, owned.Finalizer) {
+		if verb, _, _ := strings.Cut(write, " "); verb != "patch" && !guarded {
 			w.Errorf("%s without a finalizer: %s", name, write)
 		}
 	}
@@ -169,6 +170,9 @@ func (w *world) pass(name string) (ctrl.Result, error) {
 	}
 	if !after.DeletionTimestamp.IsZero() {
 		return res, err // a deletion writes no status
+	}
+	if !guarded && controllerutil.ContainsFinalizer(after, owned.Finalizer) {
+		return res, err // the next pass does
 	}
 	if before.Status.Phase == "" {
 		before = nil

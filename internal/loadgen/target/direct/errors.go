@@ -103,7 +103,9 @@ func (t *Target) explainMount(cfg nfs.Config, err error) error {
 
 // explainNotListed names the exports that the server lists. A server that refuses may have the export and hide it from
 // this client, so only one that says that it does not exist is believed.
-func (t *Target) explainNotListed(export string, refused *nfs.RefusedExportError, status mount.Status, err error) error {
+func (t *Target) explainNotListed(
+	export string, refused *nfs.RefusedExportError, status mount.Status, err error,
+) error {
 	const most = 5
 	listed := refused.Listed
 	lists := "it lists " + strings.Join(listed[:min(len(listed), most)], ", ")
