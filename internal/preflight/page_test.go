@@ -35,7 +35,7 @@ func TestEachReasonOfThePageSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	fixes := map[string]string{
 		v1alpha1.ReasonSecretNotFound: "create it, or correct",
-		runfile.SurveyUnreachable:     "is it the management LIF, and is port ",
+		runfile.SurveyUnreachable:     "check that this is the management LIF, and that pods reach its port ",
 		runfile.SurveyUntrusted:       "put the certificate of its issuer into tls.caBundle of storage.array",
 		runfile.SurveyRefused:         "check user and password, or token, in the Secret of credentialsSecretRef",
 		runfile.SurveyNoVolume:        "check SVM, export path and the volume's junction (volume show -junction)",
