@@ -277,7 +277,7 @@ apiVersion: nfsbench.io/v1alpha1
 kind: NFSBenchmark
 metadata: {name: %s, namespace: team-a, finalizers: [%s]}
 spec:
-  storage: {embedded: {size: 4Gi}}
+  storage: {embedded: {size: 5Gi}}
   protocol: {client: DirectNFS}
   workload: {raw: {pattern: Read}}
 `, who, owned.Finalizer))[0]
@@ -313,15 +313,15 @@ func TestATenantGetsNothingFromThePodsOfABenchmark(t *testing.T) {
 			"policy.pods.crossNamespaceAffinity",
 		},
 	} {
-		err := create(t, strict, "team-a", name, "pods: "+tc.pods+"\n  storage: {embedded: {size: 4Gi}}", "DirectNFS")
+		err := create(t, strict, "team-a", name, "pods: "+tc.pods+"\n  storage: {embedded: {size: 5Gi}}", "DirectNFS")
 		if err == nil || !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), tc.says) || !strings.Contains(err.Error(), "spec.pods.") {
 			t.Errorf("%s: %v, want a refusal that has %q", name, err, tc.says)
 		}
-		if err := create(t, open, "team-a", name, "pods: "+tc.pods+"\n  storage: {embedded: {size: 4Gi}}", "DirectNFS"); err != nil {
+		if err := create(t, open, "team-a", name, "pods: "+tc.pods+"\n  storage: {embedded: {size: 5Gi}}", "DirectNFS"); err != nil {
 			t.Errorf("%s, which is allowed: %v", name, err)
 		}
 	}
-	byZone := "pods: {nodeSelector: {zone: a}}\n  storage: {embedded: {size: 4Gi}}"
+	byZone := "pods: {nodeSelector: {zone: a}}\n  storage: {embedded: {size: 5Gi}}"
 	if err := create(t, strict, "team-a", "zone", byZone, "DirectNFS"); err != nil {
 		t.Errorf("nodes are chosen: %v", err)
 	}
@@ -409,7 +409,7 @@ kind: NFSBenchmark
 metadata: {name: demo, namespace: team-a}
 spec:
   suspend: true
-  storage: {embedded: {size: 4Gi}}
+  storage: {embedded: {size: 5Gi}}
   protocol: {client: DirectNFS}
   workload: {raw: {pattern: Read}}
 status: {planHash: forged}
