@@ -289,7 +289,7 @@ func columns(t *testing.T, b *v1alpha1.NFSBenchmark) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	t.Log("\n" + out)
-	head := regexp.MustCompile(`(?m)^NAME +PHASE +VERDICT +WORKLOAD +PROTOCOL +MB/S +IOPS +P99 +% WIRE +AGE +VALIDITY +MB/S 95% +P99 95% +LATENCY +CAPACITY +PATHS +STORAGE CPU +MESSAGE$`)
+	head := regexp.MustCompile(`(?m)^NAME +PHASE +REASON +VERDICT +VALIDITY +WORKLOAD +PROTOCOL +MB/S +IOPS +P99 +% WIRE +AGE +MB/S 95% +P99 95% +LATENCY +CAPACITY +PATHS +STORAGE CPU +MESSAGE$`)
 	if !head.MatchString(trimLines(out)) {
 		t.Error("the columns are others")
 	}
@@ -298,7 +298,7 @@ func columns(t *testing.T, b *v1alpha1.NFSBenchmark) {
 		server = `nfsb-demo-server \d+% +`
 	}
 	// The window is too short for intervals.
-	row := regexp.MustCompile(`(?m)^demo +Succeeded +(Pass|Fail) +Raw Read 1Mi, 4 jobs x depth 4 +NFSv3 DirectNFS 2 paths +\d+ +\d+ +[\d.]+ (µs|ms|s) +\d+ +\d+[ms]\w* +(Valid|Suspect) +[\d.]+ (µs|ms|s) +2 +` + server + `\S.*MB/s`)
+	row := regexp.MustCompile(`(?m)^demo +Succeeded +Completed +(Pass|Fail) +(Valid|Suspect) +Raw Read 1Mi, 4 jobs x depth 4 +NFSv3 DirectNFS 2 paths +\d+ +\d+ +[\d.]+ (µs|ms|s) +\d+ +\d+[ms]\w* +[\d.]+ (µs|ms|s) +2 +` + server + `\S.*MB/s`)
 	if !row.MatchString(trimLines(out)) {
 		t.Error("the row does not tell the result")
 	}
