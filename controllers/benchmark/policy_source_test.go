@@ -104,3 +104,17 @@ func TestAClassThatDoesNotExistIsNotTheMatterOfThePolicy(t *testing.T) {
 		}
 	}
 }
+
+// TestAMissingClassIsNoSuggestion although the policy allows it.
+func TestAMissingClassIsNoSuggestion(t *testing.T) {
+	t.Parallel()
+	for allowed, want := range map[string]string{
+		"golt": "see kubectl get storageclass", "gold": `did you mean "gold"?`, "*": "see kubectl get storageclass",
+	} {
+		s := &scope{b: gen.Benchmark("b", gen.In("bench"))}
+		s.policy.StorageClasses = []policy.StorageClass{{Name: allowed, Namespaces: []string{"bench"}}}
+		if got := otherClasses(s, "golt"); got != want {
+			t.Errorf("%s is allowed: %q, want %q", allowed, got, want)
+		}
+	}
+}

@@ -82,7 +82,7 @@ func (r *Reconciler) readClass(ctx context.Context, s *scope, advice string) (*s
 // otherClasses says which class somebody may have meant, of those that the policy allows in the namespace: not
 // everybody may list the others.
 func otherClasses(s *scope, name string) string {
-	names := s.policy.ClassesOf(s.b.Namespace)
+	names := slices.DeleteFunc(s.policy.ClassesOf(s.b.Namespace), func(n string) bool { return n == name })
 	if len(names) == 0 || slices.Contains(names, "*") {
 		return "see kubectl get storageclass"
 	}

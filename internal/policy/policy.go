@@ -28,6 +28,7 @@ import (
 const (
 	Key        = "policy.yaml"
 	UpgradeKey = "upgrade" // the command that changes values of the chart, without the values
+	ValuesKey  = "values"  // the command that prints the values of the chart
 )
 
 // MaxBytes bounds the file of a policy.
@@ -49,8 +50,9 @@ type Policy struct {
 	Pods        Pods     `json:"pods"`
 	Embedded    Embedded `json:"embedded"`
 	Limits      Limits   `json:"limits"`
-	// Upgrade is the command that changes values of the chart, without the values, for messages.
-	Upgrade string `json:"-"`
+	// Upgrade is the command that changes values of the chart, without the values, and Values the one that prints them as
+	// JSON, for messages.
+	Upgrade, Values string `json:"-"`
 }
 
 // Pods holds what benchmarks may set for their pods; "*" allows every key, name or namespace.
@@ -113,6 +115,7 @@ type Limits struct {
 func Default() Policy {
 	return Policy{
 		Upgrade:  "helm upgrade nfsbench CHART -n nfsbench-system --reuse-values",
+		Values:   "helm get values nfsbench -n nfsbench-system -o json",
 		Pods:     Pods{NodeSelector: []string{"*"}},
 		Embedded: Embedded{MaxSize: "50Gi"},
 		Limits: Limits{
@@ -137,14 +140,16 @@ func (p Policy) CheckTime(took time.Duration, data, field string) error {
 		"policy.limits.maxHold=%s", took, most, p.Upgrade, took)}
 }
 
-// maxUpgrade bounds the command in the ConfigMap, which messages contain.
-const maxUpgrade = 256
+// maxCommand bounds a command in the ConfigMap, which messages contain.
+const maxCommand = 256
 
 // Of returns the policy in the data of a ConfigMap.
 func Of(data map[string]string) (Policy, error) {
 	p, err := Read(strings.NewReader(data[Key]))
-	if u := data[UpgradeKey]; u != "" && len(u) <= maxUpgrade {
-		p.Upgrade = u
+	for key, command := range map[string]*string{UpgradeKey: &p.Upgrade, ValuesKey: &p.Values} {
+		if c := data[key]; c != "" && len(c) <= maxCommand {
+			*command = c
+		}
 	}
 	return p, err
 }

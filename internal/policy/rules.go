@@ -127,7 +127,9 @@ func (c *Checker) check(p Policy, b *v1alpha1.NFSBenchmark, names ...string) err
 	if err != nil {
 		return fmt.Errorf("check the policy: %w", err)
 	}
-	in := map[string]any{"object": object, "variables": map[string]any{"policy": values, "upgrade": p.Upgrade}}
+	in := map[string]any{"object": object, "variables": map[string]any{
+		"policy": values, "upgrade": p.Upgrade, "values": p.Values,
+	}}
 	for _, r := range c.rules {
 		if len(names) > 0 && !slices.Contains(names, r.name) {
 			continue

@@ -301,7 +301,9 @@ func TestTheDefaultAllowsNoNodeToMountAnything(t *testing.T) {
 func TestARefusalHasTheCommandThatAllowsIt(t *testing.T) {
 	t.Parallel()
 	// as long as names may be
-	upgrade := "helm upgrade " + strings.Repeat("r", 53) + " CHART --version 0.1.0 -n " + strings.Repeat("n", 63) + " --reuse-values"
+	release, namespace := strings.Repeat("r", 53), strings.Repeat("n", 63)
+	upgrade := "helm upgrade " + release + " CHART --version 0.1.0 -n " + namespace + " --reuse-values"
+	values := "helm get values " + release + " -n " + namespace + " -o json"
 	checker := policy.MustChecker()
 	mount := func(path string, servers ...string) gen.Mod {
 		return func(b *v1alpha1.NFSBenchmark) {
@@ -317,30 +319,30 @@ func TestARefusalHasTheCommandThatAllowsIt(t *testing.T) {
 		mod    gen.Mod
 		want   string
 	}{
-		"export":       {"", mount("/vol/bench", "192.0.2.11"), `policy.exports=[{"server":"192.0.2.11","path":"/vol/bench","namespaces":["team-b"]}]'`},
+		"export":       {"", mount("/vol/bench", "192.0.2.11"), `jq '.policy.exports += [{"server":"192.0.2.11","path":"/vol/bench","namespaces":["team-b"]}]'`},
 		"two servers":  {"", mount("/a", "10.0.0.1", "2001:db8::1"), `[{"server":"10.0.0.1","path":"/a","namespaces":["team-b"]},{"server":"2001:db8::1","path":"/a","namespaces":["team-b"]}]'`},
-		"many servers": {"", mount("/a", strings.Split(strings.Repeat("10.0.0.1,", 15)+"10.0.0.1", ",")...), `policy.exports=[{"server":"SERVER","path":"/a",`},
+		"many servers": {"", mount("/a", strings.Split(strings.Repeat("10.0.0.1,", 15)+"10.0.0.1", ",")...), `jq '.policy.exports += [{"server":"SERVER","path":"/a",`},
 		"four LIFs":    {"", mount("/vol/oradata", "192.0.2.11", "192.0.2.12", "192.0.2.13", "192.0.2.14"), `{"server":"192.0.2.14","path":"/vol/oradata","namespaces":["team-b"]}]'`},
 		"all long": {example, func(b *v1alpha1.NFSBenchmark) {
 			mount("/"+strings.Repeat("p", 127), strings.Repeat("s", 253))(b)
 			b.Spec.Storage.Export.RedoPath = "/" + strings.Repeat("r", 1000)
 		}, `{"server":"SERVER","path":"/PATH","namespaces":["team-b"]}]'`},
-		"others":      {example, mount("/vol/bench", "192.0.2.11"), `policy.exports=[..., {"server":"192.0.2.11",`},
+		"others":      {example, mount("/vol/bench", "192.0.2.11"), `jq '.policy.exports += [{"server":"192.0.2.11",`},
 		"a shell":     {"", mount("/vol'$(reboot)", "192.0.2.11"), `"path":"/PATH"`},
 		"a way out":   {"", mount("/vol/../hr", "192.0.2.11"), `"path":"/PATH"`},
-		"class":       {"", gen.StorageClass("gold"), `--set-json 'policy.storageClasses=[{"name":"gold","namespaces":["team-b"],"maxSize":"10Gi"}]'`},
-		"Trident":     {example, gen.TridentClass("gold"), `policy.storageClasses=[..., {"name":"gold","namespaces":["team-b"],"maxSize":"10Gi"}]'`},
+		"class":       {"", gen.StorageClass("gold"), `jq '.policy.storageClasses += [{"name":"gold","namespaces":["team-b"],"maxSize":"10Gi"}]'`},
+		"Trident":     {example, gen.TridentClass("gold"), `jq '.policy.storageClasses += [{"name":"gold","namespaces":["team-b"],"maxSize":"10Gi"}]'`},
 		"quote":       {"", gen.StorageClass("g'; reboot"), `{"name":"CLASS"`},
 		"backend":     {"", gen.TridentBackend("filer1"), `change this backend in policy.backends of a file VALUES and run: ` + upgrade + " -f VALUES"},
-		"hostNetwork": {example, gen.HostNetwork, `--set-json 'policy.hostNetwork=[..., "team-b"]'`},
-		"priority":    {"", class("high"), `--set-json 'policy.pods.priorityClasses=["high"]'`},
-		"no priority": {"", class("x'y"), `--set-json 'policy.pods.priorityClasses=["CLASS"]'`},
+		"hostNetwork": {example, gen.HostNetwork, `jq '.policy.hostNetwork += ["team-b"]'`},
+		"priority":    {"", class("high"), `jq '.policy.pods.priorityClasses += ["high"]'`},
+		"no priority": {"", class("x'y"), `jq '.policy.pods.priorityClasses += ["CLASS"]'`},
 		"clients":     {"", func(b *v1alpha1.NFSBenchmark) { b.Spec.Clients = 65 }, "--set policy.limits.clients=65"},
 		"time":        {"", func(b *v1alpha1.NFSBenchmark) { b.Spec.Run.TimeoutSeconds = new(int32(90_000)) }, "--set policy.limits.maxHold=27h"},
-		"label":       {"", pods(v1alpha1.Pods{Labels: map[string]string{"a": "b"}}), `--set-json 'policy.pods.labels=["KEY"]'`},
-		"taint":       {example, tolerates("x"), `--set-json 'policy.pods.tolerations=[..., "KEY"]'`},
+		"label":       {"", pods(v1alpha1.Pods{Labels: map[string]string{"a": "b"}}), `jq '.policy.pods.labels += ["KEY"]'`},
+		"taint":       {example, tolerates("x"), `jq '.policy.pods.tolerations += ["KEY"]'`},
 	} {
-		p, err := policy.Of(map[string]string{policy.Key: tc.policy, policy.UpgradeKey: upgrade})
+		p, err := policy.Of(map[string]string{policy.Key: tc.policy, policy.UpgradeKey: upgrade, policy.ValuesKey: values})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -353,15 +355,16 @@ func TestARefusalHasTheCommandThatAllowsIt(t *testing.T) {
 		if len(said) > 1000 { // as of a status
 			t.Errorf("%s: %d bytes: %s", name, len(said), said)
 		}
-		if _, value, is := strings.Cut(said, "--set-json '"); is {
-			_, value, _ = strings.Cut(value, "=")
-			value, _, _ = strings.Cut(value, "'")
-			if json.Valid([]byte(value)) == strings.Contains(value, "...") {
-				t.Errorf("%s: helm takes what is not complete, or does not take what is: %s", name, value)
+		if _, command, adds := strings.Cut(said, values+" | jq '"); adds {
+			program, rest, _ := strings.Cut(command, "'")
+			_, added, _ := strings.Cut(program, " += ")
+			if !json.Valid([]byte(added)) || rest != " | "+upgrade+" -f -" {
+				t.Errorf("%s: jq and helm do not take %s", name, command)
 			}
 		}
-		if _, command, _ := strings.Cut(said, upgrade); strings.ContainsAny(command, "$;`") || strings.Count(command, "'") > 2 {
-			t.Errorf("%s: a shell runs more than helm: %s", name, command)
+		_, command, _ := strings.Cut(said, "helm ")
+		if strings.ContainsAny(command, "$;`") || strings.Count(command, "'") > 2 || strings.Count(command, "|") > 2 {
+			t.Errorf("%s: a shell runs more than jq and helm: %s", name, command)
 		}
 	}
 	p, err := policy.Of(map[string]string{policy.UpgradeKey: strings.Repeat("x", 1000)})

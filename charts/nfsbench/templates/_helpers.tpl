@@ -39,6 +39,11 @@ labels:
 helm upgrade {{ .Release.Name }} CHART --version {{ .Chart.Version }} -n {{ .Release.Namespace }} --reuse-values
 {{- end -}}
 
+{{/* The command that prints the values of the release. */}}
+{{- define "nfsbench.values" -}}
+helm get values {{ .Release.Name }} -n {{ .Release.Namespace }} -o json
+{{- end -}}
+
 {{- define "nfsbench.serviceAccount" -}}
 {{- if .Values.serviceAccount.create -}}
 {{- default (include "nfsbench.fullname" .) .Values.serviceAccount.name -}}
