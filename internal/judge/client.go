@@ -21,7 +21,7 @@ func checkClientCPU(c *facts, found *findings) {
 	seen := c.busyClient(c.Overall.ClientCPU)
 	switch {
 	case len(seen) == 0:
-	case c.Overall.WirePermille != nil && LineFull(c.Overall.WirePermille.Percent()):
+	case c.lineFull():
 		// The line is full, so the CPU did not limit the load.
 		found.info(ClientCPUBound, "The line is full, but the client is almost at its limit: %s.", strings.Join(seen, ", "))
 	default:
@@ -161,8 +161,7 @@ func checkPace(c *facts, found *findings) {
 // repetition, or, without one, for CPU that the load did not use. Under load, ArrayDisagrees reports what the storage
 // moved beyond the clients.
 func checkForeignLoad(c *facts, found *findings) {
-	full := c.Overall.WirePermille != nil && LineFull(c.Overall.WirePermille.Percent())
-	if c.Capacity == nil && !full && c.busyBesideLoad() && c.idleIsUnknown() { // a search says what limits it
+	if c.Capacity == nil && !c.lineFull() && c.busyBesideLoad() && c.idleIsUnknown() { // a search says what limits it
 		cpu := c.Overall.ClientCPU
 		found.warn(ForeignLoad, "The CPUs of a client machine were %s busy, and the load used %.2f cores: something else "+
 			"used the others, such as a server on the same machine. Run again when it is quiet, or with an idle baseline "+

@@ -86,6 +86,11 @@ func LineFull(percent float64) bool {
 	return percent >= LineFullPercent && percent <= float64(wireExceeded)/10
 }
 
+// lineFull reports whether the load filled the line.
+func (c *facts) lineFull() bool {
+	return c.Overall.WirePermille != nil && LineFull(c.Overall.WirePermille.Percent())
+}
+
 // fullSteps names the levels of load that filled the line; empty with fewer
 // than two levels.
 func (c *facts) fullSteps() string {

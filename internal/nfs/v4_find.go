@@ -74,8 +74,8 @@ func (q *inquiry) path(ctx context.Context) string {
 	return says + f.shown() + ". " + q.pathAdvice(q.local) // NFS-Ganesha hides exports from ports above 1023
 }
 
-// pathAdvice says how paths of NFSv4 differ from those of NFSv3, and what to check. local is of the connections if
-// their ports may be the reason.
+// pathAdvice says how paths of NFSv4 differ from those of NFSv3, and what to check. local holds the local addresses of
+// the connections if their ports may be the reason, and is empty otherwise.
 func (q *inquiry) pathAdvice(local []net.Addr) string {
 	says := "NFSv4 paths begin at a root of their own (ONTAP: junction path; FlashBlade: / and the file system; Linux: " +
 		"below fsid=0; NFS-Ganesha: Pseudo), and servers hide closed exports: check the path, and that the export policy " +

@@ -30,8 +30,8 @@ const (
 		"by hand."
 	markerMaxBytes = 4 << 20
 
-	// markerReads is how often a marker is read again that its client replaces between the open and the read. A
-	// client replaces its marker when it prepares its files and when they are full.
+	// markerReads bounds how often readMarker reads a marker again whose file is gone. A client replaces its marker
+	// when it prepares its files and when they are full, and another client may have opened the old file.
 	markerReads = 3
 )
 

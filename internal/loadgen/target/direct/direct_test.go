@@ -75,6 +75,21 @@ func options(port int, change ...func(*runfile.Engine)) direct.Options {
 	return direct.Options{Engine: e, Now: time.Now}
 }
 
+// newDirectory makes the directory d on a server of its own, and returns it with the directory behind the export.
+func newDirectory(t *testing.T) (dir target.Directory, served string) {
+	t.Helper()
+	port, served := serve(t)
+	tgt, err := direct.Open(t.Context(), options(port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tgt.Close() })
+	if dir, err = tgt.Directory(t.Context(), "d", true); err != nil {
+		t.Fatal(err)
+	}
+	return dir, served
+}
+
 func TestConformance(t *testing.T) {
 	port, _ := serve(t)
 	targettest.Run(t, func(tb testing.TB) target.Target {
@@ -272,16 +287,7 @@ func TestAServerThatIsJustStartingIsWaitedFor(t *testing.T) {
 }
 
 func TestMeasuredWritesAreStableAndFillingIsNot(t *testing.T) {
-	port, _ := serve(t)
-	tgt, err := direct.Open(t.Context(), options(port))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tgt.Close() }()
-	dir, err := tgt.Directory(t.Context(), "d", true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir, _ := newDirectory(t)
 	for stable, want := range map[bool]int64{true: 0, false: 8192} {
 		f, err := dir.Open(t.Context(), fmt.Sprintf("f-%v", stable), target.OpenOptions{Create: true, Stable: stable})
 		if err != nil {
@@ -300,16 +306,7 @@ func TestMeasuredWritesAreStableAndFillingIsNot(t *testing.T) {
 }
 
 func TestAFileThatAnotherTookTheNameOfIsStale(t *testing.T) {
-	port, served := serve(t)
-	tgt, err := direct.Open(t.Context(), options(port))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tgt.Close() }()
-	dir, err := tgt.Directory(t.Context(), "d", true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir, served := newDirectory(t)
 	path := filepath.Join(served, "d", "marker")
 	for _, name := range []string{path, path + ".part"} {
 		if err := os.WriteFile(name, []byte("data"), 0o600); err != nil {
