@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -351,6 +352,31 @@ func TestBenchmarksThatWaitLeaveTheManagerItsMemory(t *testing.T) {
 			t.Errorf("%s: refused %v", name, refused)
 		}
 		runtime.KeepAlive(held)
+	}
+}
+
+// TestASpecThatFitsDoesNotGrowTooLarge: a pass over a benchmark without its spec would say that nothing was created, and
+// leave behind what was.
+func TestASpecThatFitsDoesNotGrowTooLarge(t *testing.T) {
+	t.Parallel()
+	b := full(t, pass.MaxSpecBytes-1100, 63)
+	b.Spec.Pods.NodeSelector = map[string]string{"k": ""}
+	size, err := pass.SpecBytes(fixed(b.Spec))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Spec.Pods.NodeSelector["k"] = strings.Repeat("x", pass.MaxSpecBytes-size)
+	b.Spec.TTLSecondsAfterFinished = new(int32(math.MaxInt32))
+	b.Spec.Cleanup = v1alpha1.Cleanup{
+		OnSuccess: v1alpha1.CleanupRetain, OnFailure: v1alpha1.CleanupRetain, Leftovers: v1alpha1.LeftoversAbandon,
+		Results: v1alpha1.CleanupRetain,
+	}
+	want := b.Spec.DeepCopy()
+	if _, err := reduceBenchmark(b); err != nil || pass.CheckSize(b) != nil {
+		t.Error(err, pass.CheckSize(b))
+	}
+	if diff := cmp.Diff(*want, b.Spec); diff != "" {
+		t.Error("the cache lost a part of the spec:", diff)
 	}
 }
 
