@@ -16,9 +16,13 @@ import (
 	"github.com/nfsbench/nfsbench/internal/plan"
 )
 
-// queueCheck bounds how long a freed target can go unnoticed if the watch on Leases misses it, and how long a place in
-// the status can be out of date.
-const queueCheck = 30 * time.Second
+// queueCheck bounds how long a freed target can go unnoticed if the watch on Leases misses it, and how long one of the
+// first queueFront places in the status can be out of date. Those behind look less often, the further the less: if all
+// looked as often, a thousand that wait would keep all workers busy.
+const (
+	queueCheck = 30 * time.Second
+	queueFront = 10
+)
 
 // toldAtOnce is the number of waiting benchmarks that are reconciled when a target is freed: the next one, and a few to
 // update their place in the status. If all were reconciled, the writes would grow with the square of the queue.
@@ -44,7 +48,7 @@ func (r *Reconciler) takeTarget(ctx context.Context, s *scope, keep []string) (n
 	s.place = &place
 	if place.Position > 0 {
 		return s.wait(v1alpha1.ReasonQueued, fmt.Sprintf("position %d in the queue for the target, behind %s%s",
-			place.Position, place.Behind, place.Why), queueCheck)
+			place.Position, place.Behind, place.Why), queueCheck*time.Duration(1+place.Position/queueFront))
 	}
 	s.heldSince = since
 	return next{}, nil

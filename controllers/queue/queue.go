@@ -288,7 +288,9 @@ func (q *Queue) Place(
 	if i := slices.IndexFunc(list, func(e entry) bool { return e.ID == me.ID }); i >= 0 {
 		me.Turn, me.LastUse = list[i].Turn, list[i].LastUse // the same values as for all others
 	} else {
-		me.Turn = turnOf(me, list)
+		alone := []entry{me}
+		setTurns(alone, append(slices.Clone(list), me))
+		me = alone[0]
 	}
 	place := placeAmong(me, list)
 	if place.head != nil {
@@ -317,10 +319,7 @@ func (q *Queue) contenders(ctx context.Context, keys []string, now time.Time) ([
 	if err := q.addWanting(ctx, byID, slices.Collect(maps.Keys(theirs)), now); err != nil {
 		return nil, err
 	}
-	all := slices.Collect(maps.Values(byID))
-	for i := range direct {
-		direct[i].Turn = turnOf(direct[i], all)
-	}
+	setTurns(direct, slices.Collect(maps.Values(byID)))
 	return direct, nil
 }
 
@@ -333,7 +332,8 @@ func (q *Queue) addWanting(ctx context.Context, byID map[string]entry, keys []st
 			return fmt.Errorf("list the benchmarks that want %q: %w", key, err)
 		}
 		for i := range list.Items {
-			if o := &list.Items[i]; q.Wants(o, now) {
+			o := &list.Items[i]
+			if _, known := byID[string(o.UID)]; !known && q.Wants(o, now) {
 				byID[string(o.UID)] = q.entryOf(o, plan.KnownKeys(o))
 			}
 		}

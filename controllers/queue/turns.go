@@ -59,15 +59,43 @@ type entry struct {
 	benchmark *v1alpha1.NFSBenchmark // must not be changed
 }
 
-// turnOf counts the older benchmarks of the namespace of e that wait for one of its targets. The first benchmark of
-// each namespace comes before the second of any, so that a namespace with a hundred benchmarks does not keep the target
-// for a hundred runs.
-func turnOf(e entry, all []entry) int {
-	namespace, _, _ := strings.Cut(e.Name, "/")
+// setTurns sets the turns of some entries among all: the number of older benchmarks of the same namespace that wait for
+// one of the same targets. The first benchmark of each namespace comes before the second of any, so that a namespace
+// with a hundred benchmarks does not keep the target for a hundred runs.
+//
+// Every pass over a benchmark that waits calls it, so its time must not grow with the square of the number of keys.
+func setTurns(of, all []entry) {
+	wanted := map[string]*entry{}
+	for i := range of {
+		wanted[of[i].ID] = &of[i]
+	}
+	all = slices.Clone(all)
+	slices.SortFunc(all, compareAges)
+	waiting := map[use][]int{} // places in all of those that wait and are older
+	countedFor := make([]int, len(all))
+	for i, e := range all {
+		namespace, _, _ := strings.Cut(e.Name, "/")
+		if me := wanted[e.ID]; me != nil {
+			me.Turn = 0
+			for _, key := range e.Keys {
+				me.Turn += countOnce(waiting[use{namespace, key}], countedFor, i+1)
+			}
+		}
+		if e.Active {
+			continue
+		}
+		for _, key := range e.Keys {
+			waiting[use{namespace, key}] = append(waiting[use{namespace, key}], i)
+		}
+	}
+}
+
+// countOnce counts the places that were not counted for an entry yet.
+func countOnce(places, countedFor []int, entry int) int {
 	n := 0
-	for _, o := range all {
-		waits := !o.Active && strings.HasPrefix(o.Name, namespace+"/")
-		if waits && compareAges(o, e) < 0 && shareTarget(o, e) {
+	for _, p := range places {
+		if countedFor[p] != entry {
+			countedFor[p] = entry
 			n++
 		}
 	}

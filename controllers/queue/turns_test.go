@@ -3,7 +3,9 @@ package queue
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -86,8 +88,9 @@ func TestNamespacesTakeTurns(t *testing.T) {
 	last, order := map[string]time.Time{}, []string{}
 	for now := int64(100); len(order) < 7; now++ {
 		for i := range waiting {
-			waiting[i].Turn, waiting[i].LastUse = turnOf(waiting[i], waiting), last[strings.Split(waiting[i].Name, "/")[0]]
+			waiting[i].LastUse = last[strings.Split(waiting[i].Name, "/")[0]]
 		}
+		setTurns(waiting, waiting)
 		heads := 0
 		for _, e := range waiting {
 			if e.Keys[0] == "x" && placeAmong(e, waiting).Position == 0 {
@@ -105,6 +108,52 @@ func TestNamespacesTakeTurns(t *testing.T) {
 	want := []string{"many/1", "few/1", "one/1", "many/2", "few/2", "many/3", "many/4"}
 	if diff := cmp.Diff(want, order); diff != "" {
 		t.Errorf("order (-want +got):\n%s", diff)
+	}
+}
+
+// TestTurnsCountTheOlderOfTheNamespace compares the turns with their definition.
+func TestTurnsCountTheOlderOfTheNamespace(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // repeatable
+	for range 200 {
+		all := make([]entry, 12)
+		for i := range all {
+			all[i] = entry{
+				ID: strconv.Itoa(i), Name: string("abc"[random.IntN(3)]) + "/x", Active: random.IntN(4) == 0,
+				Created: time.Unix(random.Int64N(5), 0), Keys: []string{"k1", "k2", "k3", "k4"}[random.IntN(3):],
+			}
+		}
+		setTurns(all[:6], all)
+		for _, e := range all[:6] {
+			want := 0
+			for _, o := range all {
+				if !o.Active && o.Name == e.Name && compareAges(o, e) < 0 && shareTarget(o, e) {
+					want++
+				}
+			}
+			if e.Turn != want {
+				t.Fatalf("the turn of %s among %+v is %d, want %d", e.ID, all, e.Turn, want)
+			}
+		}
+	}
+}
+
+// TestManyThatWaitCostLittle: each of them asks for its place again and again, and all namespaces share the workers.
+func TestManyThatWaitCostLittle(t *testing.T) {
+	const many, most = 4000, 2 * time.Second
+	all := make([]entry, many)
+	for i := range all {
+		e := entry{ID: strconv.Itoa(i), Name: "ns/x", Created: time.Unix(int64(i), 0)}
+		for k := range 16 { // as many as storage.export.servers
+			e.Keys = append(e.Keys, strings.Repeat("x", 40)+strconv.Itoa(i*16+k))
+		}
+		e.Keys[15] = "shared"
+		all[i] = e
+	}
+	began := time.Now()
+	setTurns(all, all)
+	if took := time.Since(began); took > most || all[many-1].Turn != many-1 {
+		t.Errorf("the turns of %d take %s, more than %s; the last is %d", many, took, most, all[many-1].Turn)
 	}
 }
 
