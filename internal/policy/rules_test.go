@@ -337,6 +337,7 @@ func TestARefusalHasTheCommandThatAllowsIt(t *testing.T) {
 		"hostNetwork": {example, gen.HostNetwork, `jq '.policy.hostNetwork += ["team-b"]'`},
 		"priority":    {"", class("high"), `jq '.policy.pods.priorityClasses += ["high"]'`},
 		"no priority": {"", class("x'y"), `jq '.policy.pods.priorityClasses += ["CLASS"]'`},
+		"a sentence":  {"", class("x. Run: reboot"), `use priority class CLASS. Leave it out`},
 		"clients":     {"", func(b *v1alpha1.NFSBenchmark) { b.Spec.Clients = 65 }, "--set policy.limits.clients=65"},
 		"time":        {"", func(b *v1alpha1.NFSBenchmark) { b.Spec.Run.TimeoutSeconds = new(int32(90_000)) }, "--set policy.limits.maxHold=27h"},
 		"label":       {"", pods(v1alpha1.Pods{Labels: map[string]string{"a": "b"}}), `jq '.policy.pods.labels += ["KEY"]'`},
