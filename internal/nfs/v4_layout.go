@@ -29,6 +29,10 @@ const (
 	maxDataServers = 64
 	// maxDataPaths bounds the addresses used of a data server: each needs a connection in each stream.
 	maxDataPaths = 8
+	// maxDevices bounds the devices that are remembered for other layouts. One layout may need as many.
+	maxDevices = layout.MaxSegments
+	// maxRecalls bounds the recalls that are being answered: a server can make more, although it has no answer yet.
+	maxRecalls = 64
 	// maxParts bounds the outstanding parts of a stream with stripes.
 	maxParts = 4096
 )
@@ -40,12 +44,13 @@ type layoutsV4 struct {
 	wanted bool   // the file system offers files layouts
 	kind   string // name of the offered layout type
 
-	mu      sync.Mutex
-	closed  bool
-	byFile  map[string]*layoutV4 // by file handle
-	servers []*dataServer
-	devices map[v4.DeviceID]*deviceV4
-	changes int // counts the notifications of changed devices
+	mu        sync.Mutex
+	closed    bool
+	byFile    map[string]*layoutV4 // by file handle
+	servers   []*dataServer
+	devices   map[v4.DeviceID]*deviceV4
+	changes   int // counts the notifications of changed devices
+	recalling int // counts the recalls that still wait for their LAYOUTRETURN
 	// returning counts the recalls of more than one file that still wait for the answer to their last LAYOUTRETURN. No
 	// layouts are requested meanwhile: that call returns all layouts, including new ones.
 	returning int
@@ -159,8 +164,11 @@ func (l *layoutsV4) keep() {
 // a layout that this client does not know.
 func (l *layoutsV4) within(d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
-	context.AfterFunc(l.life, func() { l.mds.cancelInSilence(ctx, cancel) })
-	return ctx, cancel
+	stop := context.AfterFunc(l.life, func() { l.mds.cancelInSilence(ctx, cancel) })
+	return ctx, func() {
+		stop() // otherwise life would keep ctx
+		cancel()
+	}
 }
 
 // due reports whether a file without a layout requests one in this turn of keep. After each refusal it waits longer.
@@ -408,6 +416,9 @@ func isLostState(err error) bool {
 func (l *layoutsV4) stripe(ctx context.Context, segments []v4.Segment) (*striped, error) {
 	out := &striped{}
 	var all []layout.Segment
+	if len(segments) > layout.MaxSegments { // before each of them asks for a device
+		return nil, violation("layout of %d segments, more than %d", len(segments), layout.MaxSegments)
+	}
 	for i := range segments {
 		g := &segments[i]
 		if g.Type != v4.LayoutFiles {
@@ -464,19 +475,30 @@ func (l *layoutsV4) device(ctx context.Context, id v4.DeviceID) (*deviceV4, erro
 	if err := device.Validate(); err != nil {
 		return nil, violation("%w", err)
 	}
-	for _, addresses := range device.Servers {
+	for i, addresses := range device.Servers {
 		g, err := l.dataServer(ctx, addresses)
 		if err != nil {
 			return nil, err
 		}
 		device.groups = append(device.groups, g)
+		device.Servers[i] = slices.Clone(addresses[:1]) // the others are not needed any more, and may be many
 	}
-	l.mu.Lock()
-	if l.changes == changes {
-		l.devices[id] = device
-	}
-	l.mu.Unlock()
+	l.remember(id, device, changes)
 	return device, nil
+}
+
+// remember keeps a device for other layouts, unless devices have changed since it was requested. A server may name
+// new ones without end.
+func (l *layoutsV4) remember(id v4.DeviceID, device *deviceV4, changes int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.changes != changes {
+		return
+	}
+	if len(l.devices) >= maxDevices {
+		clear(l.devices)
+	}
+	l.devices[id] = device
 }
 
 func layoutTypeError(kind uint32) error {
@@ -629,6 +651,10 @@ func (l *layoutsV4) recall(call *v4.CBLayoutRecall) v4.Status {
 	if len(gone) == 0 || l.closed {
 		return v4.ErrNoMatchingLayout
 	}
+	if l.recalling >= maxRecalls {
+		return v4.ErrDelay
+	}
+	l.recalling++
 	l.recalled.Add(int64(len(gone)))
 	if call.Extent != v4.LayoutOfFile {
 		l.returning++
@@ -645,6 +671,11 @@ func (l *layoutsV4) recall(call *v4.CBLayoutRecall) v4.Status {
 }
 
 func (l *layoutsV4) returnRecalled(gone []*layoutV4, call *v4.CBLayoutRecall) {
+	defer func() {
+		l.mu.Lock()
+		l.recalling--
+		l.mu.Unlock()
+	}()
 	lease := time.Duration(l.mds.lease.Load())
 	life, end := context.WithTimeout(l.life, lease)
 	defer end()

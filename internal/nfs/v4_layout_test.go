@@ -1,9 +1,12 @@
 package nfs
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
+	"runtime"
 	"testing"
+	"time"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/layout"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
@@ -50,5 +53,74 @@ func TestASegmentOfAnotherLayoutTypeIsRefused(t *testing.T) {
 	l := &layoutsV4{}
 	if _, err := l.stripe(t.Context(), []v4.Segment{{Type: v4.LayoutFlexFiles}}); err == nil {
 		t.Error("a segment for flexible files is taken for one for files")
+	}
+}
+
+// TestDevicesOfLayoutsAreBounded: a server names another device each time.
+func TestDevicesOfLayoutsAreBounded(t *testing.T) {
+	l := &layoutsV4{devices: map[v4.DeviceID]*deviceV4{}}
+	for i := range 10 * maxDevices {
+		id := v4.DeviceID{byte(i), byte(i >> 8)}
+		l.remember(id, &deviceV4{}, 0)
+		if n := len(l.devices); n > maxDevices || l.devices[id] == nil {
+			t.Fatalf("%d devices are remembered, the last one: %v", n, l.devices[id] != nil)
+		}
+	}
+	if _, err := l.stripe(t.Context(), make([]v4.Segment, layout.MaxSegments+1)); err == nil {
+		t.Error("a layout of too many segments asks for their devices")
+	}
+}
+
+// TestRecallsThatWaitAreBounded: a data server that does not answer keeps a layout in use, while its server recalls it
+// again and again.
+func TestRecallsThatWaitAreBounded(t *testing.T) {
+	f := &layoutV4{handle: []byte("f"), id: v4.StateID{Seq: 1}}
+	l := &layoutsV4{mds: &serverV4{}, byFile: map[string]*layoutV4{"f": f}, life: t.Context()}
+	l.mds.lease.Store(int64(time.Hour))
+	f.all = l
+	f.flight.Store(1)
+	call := &v4.CBLayoutRecall{Type: v4.LayoutFiles, Extent: v4.LayoutOfFile, Handle: f.handle, StateID: v4.StateID{Seq: 2}}
+	taken := 0
+	for range 10 * maxRecalls {
+		switch status := l.recall(call); status {
+		case v4.OK:
+			taken++
+		case v4.ErrDelay:
+		default:
+			t.Fatal(status)
+		}
+	}
+	if taken != maxRecalls {
+		t.Errorf("%d recalls wait at the same time, not %d", taken, maxRecalls)
+	}
+	l.mu.Lock()
+	f.id = v4.StateID{} // returned
+	l.mu.Unlock()
+	f.flight.Store(0)
+	l.wg.Wait()
+	if f.id = call.StateID; l.recalling != 0 {
+		t.Errorf("%d recalls wait although all are answered", l.recalling)
+	}
+}
+
+// TestABackgroundCallLeavesNothingBehind: each file makes one each second.
+func TestABackgroundCallLeavesNothingBehind(t *testing.T) {
+	life, stop := context.WithCancel(t.Context())
+	defer stop()
+	l := &layoutsV4{mds: &serverV4{}, life: life}
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	const calls = 10_000
+	before := heap()
+	for range calls {
+		_, end := l.within(time.Hour)
+		end()
+	}
+	if kept := int64(heap()) - int64(before); kept > 10*calls {
+		t.Errorf("%d calls keep %d bytes", calls, kept)
 	}
 }

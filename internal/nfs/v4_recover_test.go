@@ -3,6 +3,7 @@ package nfs
 import (
 	"math"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -47,6 +48,34 @@ func TestAServerWithoutLimitsIsUsed(t *testing.T) {
 	want := FSInfo{ReadMaxBytes: 32 << 10, WriteMaxBytes: 32 << 10, TransferReadBytes: 32 << 10, TransferWriteBytes: 32 << 10}
 	if got, err := p.info(t.Context(), ""); err != nil || got != want {
 		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// TestAServerThatIsAnotherOneEachTimeFillsNoMemory: nor does one that gives another client ID each time.
+func TestAServerThatIsAnotherOneEachTimeFillsNoMemory(t *testing.T) {
+	s, ids := &serverV4{}, newClientIDs()
+	for i := range uint64(10 * maxIdentities) {
+		id := ids.at(identity{major: strconv.FormatUint(i, 10)})
+		if id != ids.at(identity{major: strconv.FormatUint(i, 10), minor: 1}) {
+			t.Fatal("one server has two locks for its client ID")
+		}
+	}
+	id := ids.at(identity{})
+	for i := range uint32(10 * maxIdentities) {
+		if s.note(&v4.ExchangeID{ClientID: uint64(i) + 1, Seq: i}, id); id.next[uint64(i)+1] != i {
+			t.Fatal("the sequence number of a new client ID is not known")
+		}
+	}
+	if len(ids.all) > maxIdentities || len(id.next) > maxIdentities {
+		t.Errorf("%d servers and %d client IDs are remembered", len(ids.all), len(id.next))
+	}
+}
+
+// TestALeaseOfYearsIsNotBelieved: I/O waits as long for a recovery.
+func TestALeaseOfYearsIsNotBelieved(t *testing.T) {
+	s := &serverV4{cfg: &Config{CallTimeout: time.Minute}, transport: &transport{}}
+	if s.setLease(math.MaxUint32 * time.Second); s.patience() > 3*time.Hour {
+		t.Errorf("an I/O waits for %v", s.patience())
 	}
 }
 

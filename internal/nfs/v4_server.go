@@ -28,6 +28,11 @@ const (
 	controlRequests = 64
 	// maxSlots is the maximum number of slots requested for one session.
 	maxSlots = 1024
+	// maxLease bounds the lease time that is believed, because I/O waits as long for a recovery. Servers use 15 to 120 s.
+	maxLease = time.Hour
+	// maxIdentities bounds the servers, and the client IDs of a server, that are remembered. A server can have another
+	// identity, and give another client ID, each time.
+	maxIdentities = 256
 	// defaultLease is the lease time if a server does not report one (RFC 7530 leaves it open).
 	defaultLease = 90 * time.Second
 	// leaseShare of the lease time passes between renewals.
@@ -147,6 +152,9 @@ func (c *clientIDs) at(id identity) *clientID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.all[id] == nil {
+		if len(c.all) >= maxIdentities {
+			clear(c.all)
+		}
 		c.all[id] = &clientID{mu: make(ctxLock, 1), next: map[uint64]uint32{}}
 	}
 	return c.all[id]
@@ -246,7 +254,7 @@ func (s *serverV4) setLease(d time.Duration) {
 	if d <= 0 {
 		return
 	}
-	s.lease.Store(int64(d))
+	s.lease.Store(int64(min(d, maxLease)))
 	s.transport.patience.Store(int64(s.patience()))
 	s.nudge() // the new lease may be shorter than the current wait
 }
@@ -442,6 +450,9 @@ func (s *serverV4) note(x *v4.ExchangeID, id *clientID) {
 	confirmed := x.Granted&v4.ExchangeConfirmed != 0
 	if _, known := id.next[x.ClientID]; !known || !confirmed {
 		// For a known, confirmed client ID, the server's sequence number has no meaning (RFC 8881 section 18.35.3).
+		if len(id.next) >= maxIdentities {
+			clear(id.next)
+		}
 		id.next[x.ClientID] = x.Seq
 	}
 	if confirmed && x.ClientID == s.clientID.Load() {

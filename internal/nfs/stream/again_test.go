@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"testing"
 	"time"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 )
 
 // TestACallCountsAsSentAgainWhenItIs: a call of which a part was sent is not executed, and one whose I/O fails
@@ -42,6 +44,34 @@ func TestACallCountsAsSentAgainWhenItIs(t *testing.T) {
 	for i, want := range []bool{false, true, false} {
 		if got := s.slots[i].io.SentAgain; got != want {
 			t.Errorf("I/O %d says %v, want %v", i, got, want)
+		}
+	}
+}
+
+// TestAnIOThatIsRepeatedWithoutEndFails: each answer of the server is a valid one.
+func TestAnIOThatIsRepeatedWithoutEndFails(t *testing.T) {
+	for name, answer := range map[string]Results{
+		"again":  {Next: Repeat, Err: v4.ErrRetryUncachedRep},
+		"little": {Count: 1, Data: 1},
+	} {
+		p, d := &striping{unit: 4096, width: 1}, &routedIO{io: IO{Buf: make([]byte, 4096)}}
+		p.decode = func(*Part) (Results, bool) { return answer, true }
+		s := streamOfGroups(t, p, d, 4096, 4096, 0, 1)
+		at := s.start
+		s.cfg.Now = func() time.Time { return at }
+		s.beginOn(0)
+		for len(d.done) == 0 {
+			if at = at.Add(time.Second); at.Sub(s.start) > 2*s.cfg.Patience {
+				t.Fatalf("%s: no end after %v of %v", name, at.Sub(s.start), s.cfg.Patience)
+			}
+			for _, l := range s.threads {
+				l.look()
+				l.answerAll(t)
+			}
+			s.turn()
+		}
+		if err := d.done[0]; !errors.Is(err, ErrTimeout) && !errors.Is(err, v4.ErrRetryUncachedRep) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -110,7 +110,7 @@ func (l *thread) settle(f *fragment, rep *reply) {
 	case rep.refused != nil:
 		l.finished(f, rep.refused)
 	case rep.Next == Repeat:
-		l.again(f)
+		l.again(f, rep.Err)
 	case rep.Next == Delay:
 		// The server would repeat its reply to the old xid, so the new request needs another xid.
 		l.s.renew(f)
@@ -155,7 +155,7 @@ func (l *thread) moved(f *fragment, r *Results) {
 	case r.Count == 0:
 		l.finished(f, io.ErrNoProgress)
 	default:
-		l.again(f)
+		l.again(f, errLittle)
 	}
 }
 
@@ -176,26 +176,41 @@ func (l *thread) park(f *fragment) {
 	f.state = fragmentParked
 }
 
-// again requests the missing bytes of f.
-func (l *thread) again(f *fragment) {
+// errLittle reports an I/O that took too long although each call transferred something.
+var errLittle = fmt.Errorf("%w: each of them has a little of the data", ErrTimeout)
+
+// again requests the missing bytes of f at once. A server can ask for that, or transfer little, without end.
+func (l *thread) again(f *fragment, err error) {
+	if l.isOver(f, 0, l.s.cfg.Patience, err) {
+		return
+	}
 	f.state = fragmentQueued
 	l.s.renew(f)
 	l.unsent.push(f)
 }
 
-// later retries after a delay that grows from first to most. If f would exceed limit, it fails with err, or goes to
-// group 0 from another group.
-func (l *thread) later(f *fragment, first, most, limit time.Duration, err error) {
-	f.delay = min(max(2*f.delay, int64(first)), int64(most))
+// isOver reports whether f would exceed limit after a delay. Then it fails with err, or goes to group 0 from another
+// group.
+func (l *thread) isOver(f *fragment, delay int64, limit time.Duration, err error) bool {
 	if l.group != 0 {
 		limit = l.s.cfg.Timeout / 2 // the rest of the timeout belongs to group 0
 	}
-	if over := l.now-f.slot.started+f.delay > int64(limit); over && l.group != 0 {
+	switch over := l.now-f.slot.started+delay > int64(limit); {
+	case !over:
+		return false
+	case l.group != 0:
 		f.delay = 0
 		l.park(f)
-		return
-	} else if over {
+	default:
 		l.finished(f, err)
+	}
+	return true
+}
+
+// later retries after a delay that grows from first to most, unless f would exceed limit.
+func (l *thread) later(f *fragment, first, most, limit time.Duration, err error) {
+	f.delay = min(max(2*f.delay, int64(first)), int64(most))
+	if l.isOver(f, f.delay, limit, err) {
 		return
 	}
 	// A random tenth keeps many requests from returning together.
