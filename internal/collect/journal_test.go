@@ -170,3 +170,12 @@ func TestAJournalThatCannotBeKeptIsAProblemAndNoMore(t *testing.T) {
 		t.Error("there is a journal")
 	}
 }
+
+// TestAProblemIsShort: it may have words of an array.
+func TestAProblemIsShort(t *testing.T) {
+	var p problems
+	now, _ := p.add("array", errors.New(strings.Repeat("ä", 16<<20)), time.Time{})
+	if n := len(now.Message); n > 2*maxProblemBytes || !strings.HasPrefix(now.Message, "ää") {
+		t.Errorf("a problem of %d bytes", n)
+	}
+}

@@ -3,6 +3,7 @@ package collect
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -104,6 +105,9 @@ func (s *series[T]) latest(n int) []T {
 
 func (s *series[T]) values() []T { return s.latest(len(s.items)) }
 
+// maxProblemBytes bounds a message, which may have words of an array: it is in the result and in the journal.
+const maxProblemBytes = 2000
+
 // problems counts failures by source. It is safe for concurrent use.
 type problems struct {
 	mu   sync.Mutex
@@ -119,7 +123,11 @@ func (p *problems) add(source string, err error, at time.Time) (now runfile.Coll
 	if first = p.list[i].Count == 0; first {
 		p.list[i].Since = at
 	}
-	p.list[i].Message = err.Error()
+	message := err.Error()
+	if len(message) > maxProblemBytes {
+		message = strings.ToValidUTF8(message[:maxProblemBytes], "") + "…"
+	}
+	p.list[i].Message = message
 	p.list[i].Count++
 	return p.list[i], first
 }

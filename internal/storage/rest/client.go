@@ -41,6 +41,7 @@ const (
 	defaultPause     = 250 * time.Millisecond
 	defaultAttempts  = 4
 	defaultBodyBytes = 16 << 20
+	maxErrorBytes    = 64 << 10 // of an answer that is no success: a message needs little of it
 	maxPause         = 5 * time.Second
 	// maxRetryAfter is the longest pause for which the client follows a server's Retry-After.
 	maxRetryAfter = 30 * time.Second
@@ -389,14 +390,18 @@ func (c *Client) once(ctx context.Context, r request) (answer, error) {
 		// here.
 		return answer{}, c.transportError(err)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, c.cfg.MaxBodyBytes+1))
+	failed, most := resp.StatusCode/100 != 2, c.cfg.MaxBodyBytes
+	if failed {
+		most = min(most, maxErrorBytes)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
 	if err != nil {
 		return answer{}, fmt.Errorf("read the answer: %w", c.transportError(err))
 	}
-	if int64(len(body)) > c.cfg.MaxBodyBytes {
-		return answer{}, storage.Permanent(fmt.Errorf("the answer is longer than %d MiB", c.cfg.MaxBodyBytes>>20))
+	if int64(len(body)) > most && !failed {
+		return answer{}, storage.Permanent(fmt.Errorf("the answer is longer than %d MiB", most>>20))
 	}
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+	if failed {
 		e := statusError(resp.StatusCode, body, c.cfg.Redact)
 		e.retryAfter = c.retryAfter(resp.Header.Get("Retry-After"))
 		if c.permanent(e.Status) {

@@ -2,6 +2,7 @@ package rest_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -105,6 +106,25 @@ func TestAnswersAreBounded(t *testing.T) {
 	_, err := c.Get(t.Context(), "/x", nil, &struct{}{})
 	if err == nil || !strings.Contains(err.Error(), "longer than 16 MiB") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestAnErrorOfAnArrayIsShort: its code may be a number of any length, and an answer that is no success may not end.
+func TestAnErrorOfAnArrayIsShort(t *testing.T) {
+	long := strings.Repeat("1", 60<<10)
+	for name, after := range map[string]string{"code": "}}", "endless": long} {
+		c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusNotFound)
+			_, err := w.Write([]byte(`{"error":{"message":"no","code":` + long + after))
+			for name == "endless" && err == nil {
+				_, err = w.Write([]byte(long))
+			}
+		})
+		_, err := c.Get(t.Context(), "/x", nil, nil)
+		status, ok := errors.AsType[*rest.StatusError](err)
+		if !ok || status.Status != http.StatusNotFound || len(err.Error()) > 2000 {
+			t.Errorf("%s: %.200v", name, err)
+		}
 	}
 }
 

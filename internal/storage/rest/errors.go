@@ -153,7 +153,7 @@ func Code(raw json.RawMessage) string {
 	}
 	var n json.Number
 	if json.Unmarshal(raw, &n) == nil {
-		return n.String()
+		return plain(n.String())
 	}
 	return ""
 }
