@@ -205,6 +205,10 @@ func meet(a, b []model.Time) bool {
 	return false
 }
 
+// mostSeries bounds the series of one metric and one object, because each is compared with all others. An object has
+// one for each poller and each node that it was on.
+const mostSeries = 64
+
 // rows collects the values of one object by time: values of the same scrape have the same time.
 type rows struct {
 	times  times
@@ -225,6 +229,9 @@ func (r *rows) set(series *stream, field func(*integrate.Rates) **float64) error
 		return !plausible(v.Timestamp) || number(v.Value) == nil
 	})
 	series = &stream{Metric: series.Metric, Values: values}
+	if len(r.series[name]) >= mostSeries {
+		return fmt.Errorf("there are more than %d series of %s for one thing: give queries of your own", mostSeries, name)
+	}
 	for _, other := range r.series[name] {
 		labels := differing(other.Metric, series.Metric)
 		if !meet(r.times[other.Metric.Fingerprint()], r.times[series.Metric.Fingerprint()]) ||

@@ -124,6 +124,22 @@ func TestTheSameMomentIsAskedOfAllQueries(t *testing.T) {
 	}
 }
 
+// TestFewSeriesAreComparedWithEachOther: 10,000 that differ in their reader only took minutes of each sample.
+func TestFewSeriesAreComparedWithEachOther(t *testing.T) {
+	var all []string
+	for i := range 65 {
+		all = append(all, fmt.Sprintf(
+			`{"metric":{"__name__":"node_avg_processor_busy","node":"a","instance":"i%d"},"values":[[1,"10"],[4,"10"]]}`, i))
+	}
+	for _, n := range []int{64, 65} {
+		url := serve(t, says(200, data("matrix", "["+strings.Join(all[:n], ",")+"]")))
+		_, err := source(t, runfile.Source{URL: url, Labels: map[string]string{"cluster": "c1"}}).Sample(t.Context())
+		if (err == nil) != (n == 64) {
+			t.Errorf("%d series: %v", n, err)
+		}
+	}
+}
+
 func TestTheBusiestDomainIsOnlyTakenWhereThereIsNoMean(t *testing.T) {
 	mean := `{"metric":{"__name__":"node_avg_processor_busy","node":"a"},"values":[[1,"10"],[4,"10"]]}`
 	busiest := `{"metric":{"__name__":"node_cpu_busy","node":"a"},"values":[[1,"80"],[3,"80"]]}`
