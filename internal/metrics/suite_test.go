@@ -127,6 +127,7 @@ func TestASuiteIsOverdueWhenItHasLeftOutTwoOfItsTimes(t *testing.T) {
 		"a run is under way":     {change: func(s *v1alpha1.NFSBenchmarkSuite) { s.Status.Phase = v1alpha1.SuiteRunning }},
 		"a zone that is none":    {change: func(s *v1alpha1.NFSBenchmarkSuite) { s.Spec.Schedule.TimeZone = "Europe/Nowhere" }},
 		"a time that never is":   {change: func(s *v1alpha1.NFSBenchmarkSuite) { s.Spec.Schedule.Cron = "0 2 30 2 *" }},
+		"a zone in the times":    {change: func(s *v1alpha1.NFSBenchmarkSuite) { s.Spec.Schedule.Cron = "TZ=0\t*\t*\t*\t*" }},
 		"an expression of words": {change: func(s *v1alpha1.NFSBenchmarkSuite) { s.Spec.Schedule.Cron = "at two each day !" }},
 	}
 	for name, c := range cases {

@@ -1,5 +1,5 @@
 // Package structure holds the tests of the shape of the source: the package map of ARCHITECTURE.md and its way of a
-// spec, the phases of the controllers and what they assign, and the table of the stand-in for Oracle.
+// spec, the phases of the controllers and what they assign, and the tables of the stand-in for Oracle and of defects.
 package structure
 
 import (
@@ -218,19 +218,56 @@ func TestTheTableOfTheStandInNamesTestsThatExist(t *testing.T) {
 			t.Errorf("no test in %s", line)
 		}
 		for _, m := range tests {
-			dir := gocmp.Or(m[1], "test/lab/oracle")
-			files, err := filepath.Glob(filepath.Join(root, dir, "*_test.go"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !slices.ContainsFunc(files, func(path string) bool {
-				text, err := os.ReadFile(path)
-				return err == nil && bytes.Contains(text, []byte("func "+m[2]+"(t *testing.T)"))
-			}) {
+			if dir := gocmp.Or(m[1], "test/lab/oracle"); !declares(t, dir, m[2]) {
 				t.Errorf("%s has no %s", dir, m[2])
 			}
 		}
 	}
+}
+
+// TestTheTableOfDefectsNamesTestsThatExist: those of docs/security.md, at least one of each package in a row.
+func TestTheTableOfDefectsNamesTestsThatExist(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join(root, "docs/security.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, name, rows := regexp.MustCompile("`([a-z0-9/-]+)`((?:,? (?:Test|Fuzz)\\w+)*)"), regexp.MustCompile(`\w+`), 0
+	for line := range strings.Lines(string(section(t, doc, "## Tests"))) {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| defect |") {
+			continue
+		}
+		rows++
+		packages := list.FindAllStringSubmatch(line[strings.LastIndex(line, " | "):], -1)
+		if len(packages) == 0 {
+			t.Errorf("no test in %s", line)
+		}
+		for _, m := range packages {
+			if m[2] == "" {
+				t.Errorf("no test of %s in %s", m[1], line)
+			}
+			for _, test := range name.FindAllString(m[2], -1) {
+				if !declares(t, m[1], test) {
+					t.Errorf("%s has no %s", m[1], test)
+				}
+			}
+		}
+	}
+	if rows == 0 {
+		t.Error("the table has no rows")
+	}
+}
+
+// declares reports whether a test or fuzz test of that name is in the folder.
+func declares(t *testing.T, dir, test string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, dir, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(files, func(path string) bool {
+		text, err := os.ReadFile(path)
+		return err == nil && bytes.Contains(text, []byte("func "+test+"("))
+	})
 }
 
 func isNamed(of ast.Expr, name string) bool {
