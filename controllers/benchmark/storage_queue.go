@@ -68,10 +68,7 @@ func (r *Reconciler) limitHold(ctx context.Context, s *scope, n *next) error {
 	b := s.b
 	over := isFinished(b) || !b.DeletionTimestamp.IsZero()
 	if !over && s.outcome == nil && b.Status.StartTime == nil && s.load == nil {
-		waits := s.stage == v1alpha1.PhasePending && s.waiting != nil && !s.keepsTarget
-		late := !s.heldSince.IsZero() && s.now.Sub(s.heldSince) > startPatience && s.moving == nil
-		if waits || late {
-			s.gaveBack = true
+		if s.limitStart(n); s.gaveBack {
 			return r.queue.Release(ctx, b)
 		}
 	}
@@ -99,6 +96,16 @@ func (r *Reconciler) limitHold(ctx context.Context, s *scope, n *next) error {
 		err = errors.Join(err, r.Delete(ctx, s.load))
 	}
 	return errors.Join(err, r.endHold(ctx, s, left, n))
+}
+
+// limitStart decides whether a run that has not begun its load gives its target back. If not, it makes sure that a pass
+// follows before the time for the start is over: nothing that the run waits for may ever wake it.
+func (s *scope) limitStart(n *next) {
+	waits := s.stage == v1alpha1.PhasePending && s.waiting != nil && !s.keepsTarget
+	isLimited, left := !s.heldSince.IsZero() && s.moving == nil, startPatience-s.now.Sub(s.heldSince)
+	if s.gaveBack = waits || isLimited && left < 0; isLimited && !s.gaveBack {
+		n.Within(left + time.Second)
+	}
 }
 
 // giveBackForgotten releases Leases that a run took in a pass that could not write its status: the status then has no

@@ -5,6 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"strconv"
 	"strings"
 	"testing"
@@ -156,7 +159,42 @@ func TestARunTakesWhatItStandsBeforeOthersFor(t *testing.T) {
 	}
 }
 
-// TestALeaseThatNoStatusNamesIsGivenBack: the pass that took it could not write until when.
+// TestNoReasonToBePendingKeepsATarget, whichever of the API's: who waits for something else gives its target back, and
+// is not in the queue.
+func TestNoReasonToBePendingKeepsATarget(t *testing.T) {
+	t.Parallel()
+	file, err := parser.ParseFile(token.NewFileSet(), "../../api/v1alpha1/conditions.go", nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, tried := reconcilerWith(t), 0
+	ast.Inspect(file, func(n ast.Node) bool {
+		c, ok := n.(*ast.ValueSpec)
+		if !ok || !strings.HasPrefix(c.Names[0].Name, "Reason") {
+			return true
+		}
+		tried++
+		b := hog(gen.Export("/x", server))
+		b.Status.Phase, b.Status.HoldEndTime = v1alpha1.PhaseProvisioning, new(metav1.NewTime(noon.Add(time.Hour)))
+		if err := r.Client.Create(t.Context(), leaseOf(b, noon)); err != nil {
+			t.Fatal(err)
+		}
+		s := &scope{b: b, now: noon, stage: v1alpha1.PhasePending, waiting: &fact{Reason: c.Names[0].Name}}
+		err := r.limitHold(t.Context(), s, &next{})
+		setStatus(s, nil)
+		if err != nil || leases(t, r, b) > 0 || b.Status.HoldEndTime != nil || wantsTarget(b, noon) {
+			t.Errorf("%s: %d leases until %v, in the queue %v, %v", c.Names[0].Name, leases(t, r, b), b.Status.HoldEndTime,
+				wantsTarget(b, noon), err)
+		}
+		return true
+	})
+	if tried < 40 {
+		t.Errorf("only %d reasons found", tried)
+	}
+}
+
+// TestALeaseThatNoStatusNamesIsGivenBack: the pass that took it could not write until when. Somebody may have removed
+// the time from the Lease.
 func TestALeaseThatNoStatusNamesIsGivenBack(t *testing.T) {
 	t.Parallel()
 	for since, want := range map[time.Duration]int{startPatience: 1, startPatience + time.Second: 0} {
@@ -166,6 +204,26 @@ func TestALeaseThatNoStatusNamesIsGivenBack(t *testing.T) {
 		if err := r.limitHold(t.Context(), s, &next{}); err != nil || leases(t, r, b) != want {
 			t.Errorf("after %v: %d leases, %v", since, leases(t, r, b), err)
 		}
+	}
+	b := hog(gen.Export("/x", server))
+	undated := leaseOf(b, noon)
+	undated.Spec.AcquireTime = nil
+	r := reconcilerWith(t, undated)
+	if err := r.limitHold(t.Context(), &scope{b: b, now: noon}, &next{}); err != nil || leases(t, r, b) > 0 {
+		t.Errorf("without a time: %d leases, %v", leases(t, r, b), err)
+	}
+}
+
+// TestARunThatDoesNotStartIsLookedAtInTime, although nothing may wake it, as when its plan is of a newer release than
+// the operator.
+func TestARunThatDoesNotStartIsLookedAtInTime(t *testing.T) {
+	t.Parallel()
+	b := hog(gen.Export("/x", server))
+	b.Status.HoldEndTime = new(metav1.NewTime(noon.Add(24 * time.Hour)))
+	s, n := &scope{b: b, now: noon, stage: v1alpha1.PhaseProvisioning}, next{}
+	s.heldSince = noon.Add(-time.Minute)
+	if err := reconcilerWith(t).limitHold(t.Context(), s, &n); err != nil || n.After == 0 || n.After > startPatience {
+		t.Errorf("it is looked at after %v, %v", n.After, err)
 	}
 }
 

@@ -248,20 +248,25 @@ func TestARunThatIsKeptHoldsItsTargetUntilTheDatabaseHasEnded(t *testing.T) {
 	}
 }
 
+// podOnClaim is a pod of somebody else that mounts a claim.
+func podOnClaim(namespace, name, claim string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec: corev1.PodSpec{
+			Containers: []corev1.Container{{Name: "db", Image: "x"}},
+			Volumes: []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim},
+			}}},
+		},
+	}
+}
+
 // TestADatabaseDoesNotStartOnAClaimThatAPodUses: it may be another database.
 func TestADatabaseDoesNotStartOnAClaimThatAPodUses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.claim(nfs(newAddress()))
-	other := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "postgres-0"},
-		Spec: corev1.PodSpec{
-			Containers: []corev1.Container{{Name: "db", Image: "x"}},
-			Volumes: []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
-				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
-			}}},
-		},
-	}
+	other := podOnClaim(w.ns, "postgres-0", "data")
 	if err := w.c.Create(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}

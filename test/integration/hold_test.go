@@ -15,6 +15,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/trident"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
@@ -46,35 +47,64 @@ func (w *world) removeSecret() {
 	}
 }
 
-// TestABenchmarkThatWaitsForSomethingElseKeepsNobodyFromItsTarget has each reason to be Pending,
-// before the benchmark had its target and after that. ADatabaseDoesNotStartOnAClaim has one more.
+// TestABenchmarkThatWaitsForSomethingElseKeepsNobodyFromItsTarget has what makes a benchmark Pending, by the reason,
+// before the benchmark had its target and after that.
 func TestABenchmarkThatWaitsForSomethingElseKeepsNobodyFromItsTarget(t *testing.T) {
 	t.Parallel()
-	for name, tc := range map[string]struct {
-		words  string // of the message
-		mods   []gen.Mod
-		happen func(w *world)
-		early  bool // it cannot happen once the benchmark has its target
+	onClaim := []gen.Mod{gen.Claim("data")}
+	volume := func(w *world) { w.claim(nfs(newAddress())) }
+	deleteClaim := func(w *world) {
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "data"}}
+		if err := w.c.Delete(w.Context(), claim); err != nil {
+			w.Fatal(err)
+		}
+		w.unprotect(claim)
+	}
+	for reason, tc := range map[string]struct {
+		words   string // of the message
+		mods    []gen.Mod
+		prepare func(w *world)
+		happen  func(w *world)
+		early   bool // it cannot happen once the benchmark has its target
 	}{
-		"NoSecret": {words: "there is no Secret", happen: (*world).removeSecret},
-		"SecretDenied": {words: "may not use Secret", happen: func(w *world) {
+		v1alpha1.ReasonSecretNotFound: {words: "there is no Secret", happen: (*world).removeSecret},
+		v1alpha1.ReasonSecretDenied: {words: "may not use Secret", happen: func(w *world) {
 			w.removeSecret()
 			w.secret("ontap-reader", nil)
 		}},
-		"PolicyInvalid": {words: "no policy", happen: func(w *world) { w.policyErr = errors.New("no policy") }},
-		"Suspended": {words: "spec.suspend", happen: func(w *world) {
+		v1alpha1.ReasonPolicyInvalid: {words: "no policy", happen: func(w *world) { w.policyErr = errors.New("no policy") }},
+		v1alpha1.ReasonSuspended: {words: "spec.suspend", happen: func(w *world) {
 			w.update("demo", func(b *v1alpha1.NFSBenchmark) { b.Spec.Suspend = true })
 		}},
-		"NoClaim": {words: "no PersistentVolumeClaim", mods: []gen.Mod{gen.Claim("nobody-has-it")}, early: true, happen: func(*world) {}},
+		v1alpha1.ReasonClaimNotFound: {words: "no PersistentVolumeClaim", mods: onClaim, prepare: volume, happen: deleteClaim},
+		v1alpha1.ReasonClaimNotBound: {words: "not Bound", mods: onClaim, prepare: volume, happen: func(w *world) {
+			claim := &corev1.PersistentVolumeClaim{}
+			w.find("data", claim)
+			w.patchStatus(claim, func() { claim.Status.Phase = corev1.ClaimLost })
+		}},
+		v1alpha1.ReasonClaimInUse: {words: "uses claim", mods: onOracle(gen.Claim("data")), prepare: volume, happen: func(w *world) {
+			if err := w.c.Create(w.Context(), podOnClaim(w.ns, "postgres-0", "data")); err != nil {
+				w.Fatal(err)
+			}
+		}},
+		v1alpha1.ReasonProvisioning: {words: "reads its export", mods: onClaim, early: true, prepare: func(w *world) {
+			w.claim(csi("nfs.csi.k8s.io", nil))
+		}, happen: func(*world) {}},
+		runfile.SurveyNoVolume: {words: "no TridentVolume", mods: onClaim, early: true, prepare: func(w *world) {
+			w.claim(csi(trident.Driver, nil))
+		}, happen: func(*world) {}},
 	} {
 		for _, late := range []bool{false, true} {
 			if late && tc.early {
 				continue
 			}
-			t.Run(fmt.Sprintf("%s late %v", name, late), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s late %v", reason, late), func(t *testing.T) {
 				t.Parallel()
 				w, other := twoTenants(t)
 				array := ontap("")
+				if tc.prepare != nil {
+					tc.prepare(w)
+				}
 				b := w.create("demo", append(tc.mods, array)...)
 				if late {
 					w.wantPhase(w.settle("demo"), v1alpha1.PhaseProvisioning, "asking the array")
@@ -84,6 +114,7 @@ func TestABenchmarkThatWaitsForSomethingElseKeepsNobodyFromItsTarget(t *testing.
 				w.collectGarbage() // the survey of one that is suspended
 				got := w.settle("demo")
 				w.wantPhase(got, v1alpha1.PhasePending, tc.words)
+				w.wantCondition(got, v1alpha1.ConditionSucceeded, "Unknown", reason)
 				if got.Status.HoldEndTime != nil || w.leases(b) > 0 {
 					t.Errorf("it has %d targets until %v", w.leases(b), got.Status.HoldEndTime)
 				}
@@ -131,6 +162,11 @@ func TestEveryHoldEnds(t *testing.T) {
 			w.find(manifest.NamesOf(b).Collector, account)
 			finalize(w, account)
 			w.finish("demo")
+		},
+		"a finalizer on the pod of a survey that is held back": func(w *world, address string) {
+			_, pod := w.asking(gen.Export("/vol/x", address), ontap(""))
+			finalize(w, pod)
+			w.update("demo", func(b *v1alpha1.NFSBenchmark) { b.Spec.Suspend = true })
 		},
 		"a load that never ends": func(w *world, address string) {
 			w.create("demo", gen.Export("/vol/x", address))
