@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/owned"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -138,22 +139,34 @@ func TestTurnsCountTheOlderOfTheNamespace(t *testing.T) {
 	}
 }
 
-// TestManyThatWaitCostLittle: each of them asks for its place again and again, and all namespaces share the workers.
-func TestManyThatWaitCostLittle(t *testing.T) {
-	const many, most = 4000, 2 * time.Second
-	all := make([]entry, many)
-	for i := range all {
-		e := entry{ID: strconv.Itoa(i), Name: "ns/x", Created: time.Unix(int64(i), 0)}
-		for k := range 16 { // as many as storage.export.servers
-			e.Keys = append(e.Keys, strings.Repeat("x", 40)+strconv.Itoa(i*16+k))
+// TestATurnIsWhenATargetIsTaken: a run that waits or that has its target does not put back its namespace with each pass.
+func TestATurnIsWhenATargetIsTaken(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	keys := plan.ServerKeys([]string{"10.0.0.5"})
+	b := gen.Benchmark("b", gen.In("team"), gen.UID("b"), gen.Export("/x", "10.0.0.5"))
+	b.Finalizers = []string{owned.Finalizer}
+	byHand := manifest.TargetLease(b, "team", keys[0], metav1.NewMicroTime(noon))
+	byHand.Labels, byHand.Spec.HolderIdentity = nil, new("somebody")
+	q := queueOf(t, b, byHand)
+	take := func(at time.Time) int32 {
+		t.Helper()
+		place, _, err := q.Take(t.Context(), b, keys, nil, at)
+		if err != nil {
+			t.Fatal(err)
 		}
-		e.Keys[15] = "shared"
-		all[i] = e
+		return place.Position
 	}
-	began := time.Now()
-	setTurns(all, all)
-	if took := time.Since(began); took > most || all[many-1].Turn != many-1 {
-		t.Errorf("the turns of %d take %s, more than %s; the last is %d", many, took, most, all[many-1].Turn)
+	if at := take(noon); at != 1 || !q.uses.last("team", keys).IsZero() {
+		t.Errorf("a run at position %d has had its turn at %v", at, q.uses.last("team", keys))
+	}
+	if err := q.Client.Delete(t.Context(), byHand); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []time.Time{noon.Add(time.Hour), noon.Add(2 * time.Hour)} {
+		if position, last := take(at), q.uses.last("team", keys); position != 0 || !last.Equal(noon.Add(time.Hour)) {
+			t.Errorf("a run at position %d has had its turn at %v", position, last)
+		}
 	}
 }
 

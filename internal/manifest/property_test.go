@@ -197,4 +197,8 @@ func TestNobodyFindsATargetWithTheLeaseOfAnother(t *testing.T) {
 	if a, b := manifest.LeaseName("server/10.0.0.5"), manifest.LeaseName("server/10:..:___::_:0.0..:_.::_::.5"); a == b {
 		t.Errorf("both have Lease %s", a)
 	}
+	const digits = 24 // of a hash of which nobody finds another key
+	if name := manifest.LeaseName("server/10.0.0.5"); len(name)-strings.LastIndex(name, "-")-1 < digits {
+		t.Errorf("%s has fewer than %d digits of a hash", name, digits)
+	}
 }
