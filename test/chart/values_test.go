@@ -3,8 +3,14 @@ package chart
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"fmt"
+	"regexp"
 	"strings"
 	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
 )
 
 func TestValuesThatCannotWorkAreRefused(t *testing.T) {
@@ -65,5 +71,39 @@ func TestEveryValueIsDocumented(t *testing.T) {
 	}
 	if rows < 40 {
 		t.Errorf("the table of values has %d rows: has helm-docs changed its form?", rows)
+	}
+}
+
+// TestTheTableOfThePolicyHasItsDefaults: docs/security.md tells administrators what is open.
+func TestTheTableOfThePolicyHasItsDefaults(t *testing.T) {
+	var values map[string]any
+	if err := yaml.Unmarshal(Read(t, "charts/nfsbench/values.yaml"), &values); err != nil {
+		t.Fatal(err)
+	}
+	want, got := map[string]string{}, map[string]string{}
+	var visit func(path string, v any)
+	visit = func(path string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for name, field := range v {
+				visit(path+"."+name, field)
+			}
+		case []any:
+			words := []string{}
+			for _, e := range v {
+				words = append(words, fmt.Sprintf("`%q`", e))
+			}
+			want[path] = cmp.Or(strings.Join(words, ", "), "none")
+		default:
+			want[path] = fmt.Sprint(v)
+		}
+	}
+	visit("policy", values["policy"])
+	row := regexp.MustCompile("(?m)^\\| `(policy\\.[a-zA-Z.]+)` \\| ([^|]+) \\|")
+	for _, m := range row.FindAllStringSubmatch(string(Read(t, "docs/security.md")), -1) {
+		got[m[1]] = m[2]
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("docs/security.md (+) does not have the values of the chart (-):\n%s", diff)
 	}
 }
