@@ -3,6 +3,7 @@ package manifest_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -60,6 +61,23 @@ func TestARunInADatabaseHasTheTimeToStartIt(t *testing.T) {
 	}
 	if manifest.CleansFiles(b) || !manifest.CleansFiles(gen.Benchmark("demo")) {
 		t.Error("the files of a database are the database's, and no others are")
+	}
+}
+
+// TestTheHoldOfARunHasAllThatItsPodsMayTake: policy.limits.maxHold bounds the start and the end of a database, too.
+func TestTheHoldOfARunHasAllThatItsPodsMayTake(t *testing.T) {
+	b := gen.Benchmark("demo", gen.Calibrate(1), gen.Container(enterprise19, v1alpha1.EditionEnterprise,
+		func(c *v1alpha1.DatabaseContainer) { c.StartupTimeoutSeconds, c.ShutdownTimeoutSeconds = 14_400, 3600 }))
+	b.Spec.Run.TimeoutSeconds = new(int32(3600))
+	p, err := plan.Build(b, plan.Target{Export: "/x", Paths: []bench.ResolvedPath{{Path: "10.0.1.61"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const slack = 2 * time.Minute // to publish, twice
+	job := manifest.LoadJob(b, p, "data", images())
+	pods := time.Duration(*job.Spec.ActiveDeadlineSeconds+*job.Spec.Template.Spec.TerminationGracePeriodSeconds) * time.Second
+	if hold, _, _ := plan.HoldTime(b, p); hold+slack < pods {
+		t.Errorf("the pods may take %s, and the policy allows a run of %s", pods, hold)
 	}
 }
 

@@ -163,6 +163,10 @@ func TestEveryHoldEnds(t *testing.T) {
 			finalize(w, account)
 			w.finish("demo")
 		},
+		"a volume that never arrives where it is moved to": func(w *world, address string) {
+			b, _ := w.asking(gen.Export("/vol/x", address), ontap(""))
+			w.surveyed(b, moving(40))
+		},
 		"a finalizer on the pod of a survey that is held back": func(w *world, address string) {
 			_, pod := w.asking(gen.Export("/vol/x", address), ontap(""))
 			finalize(w, pod)
