@@ -77,7 +77,7 @@ func withoutPrivileged(spec *corev1.PodSpec) {
 // loadPod is the pod of a run with a database.
 func loadPod(t *testing.T, b *v1alpha1.NFSBenchmark) pod {
 	t.Helper()
-	list := pods(objects(t, b))
+	list := slices.DeleteFunc(pods(objects(t, b)), func(p pod) bool { return p.name == manifest.NamesOf(b).Mount })
 	if len(list) != 1 || list[0].name != manifest.NamesOf(b).Load {
 		t.Fatalf("%d pods: a run in a database cleans nothing up", len(list))
 	}

@@ -56,6 +56,9 @@ func objectsOf(t *testing.T, b *v1alpha1.NFSBenchmark, images manifest.Images) [
 		}
 		target.Paths = paths
 	default:
+		if st.Claim != nil {
+			out = append(out, manifest.MountJob(b, st.Claim.Name, images))
+		}
 		if t := st.Trident; t != nil && t.BackendName != "" {
 			out = append(out, manifest.ProbeJob(b, "fd00::1", images))
 		}
