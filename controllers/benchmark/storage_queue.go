@@ -17,12 +17,17 @@ import (
 )
 
 // queueCheck bounds how long a freed target can go unnoticed if the watch on Leases misses it, and how long one of the
-// first queueFront places in the status can be out of date. Those behind look less often, the further the less: if all
-// looked as often, a thousand that wait would keep all workers busy.
+// first queueFront places in the status can be out of date.
 const (
 	queueCheck = 30 * time.Second
 	queueFront = 10
 )
+
+// checkPlace returns after what time a benchmark computes its place again. Those far behind wait longer: if all of a
+// long queue did so at the same pace, they would keep the workers busy.
+func checkPlace(position int32) time.Duration {
+	return queueCheck * time.Duration(1+position/queueFront)
+}
 
 // toldAtOnce is the number of waiting benchmarks that are reconciled when a target is freed: the next one, and a few to
 // update their place in the status. If all were reconciled, the writes would grow with the square of the queue.
@@ -48,7 +53,7 @@ func (r *Reconciler) takeTarget(ctx context.Context, s *scope, keep []string) (n
 	s.place = &place
 	if place.Position > 0 {
 		return s.wait(v1alpha1.ReasonQueued, fmt.Sprintf("position %d in the queue for the target, behind %s%s",
-			place.Position, place.Behind, place.Why), queueCheck*time.Duration(1+place.Position/queueFront))
+			place.Position, place.Behind, place.Why), checkPlace(place.Position))
 	}
 	s.heldSince = since
 	return next{}, nil

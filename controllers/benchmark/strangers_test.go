@@ -227,6 +227,18 @@ func TestARunThatDoesNotStartIsLookedAtInTime(t *testing.T) {
 	}
 }
 
+// TestALongQueueLeavesTheWorkersToOthers: a thousand that wait make at most two passes a second in all.
+func TestALongQueueLeavesTheWorkersToOthers(t *testing.T) {
+	t.Parallel()
+	perSecond := 0.0
+	for position := range int32(1000) {
+		perSecond += 1 / checkPlace(position+1).Seconds()
+	}
+	if first := checkPlace(1); first != queueCheck || perSecond > 2 {
+		t.Errorf("the first computes its place each %v, and all make %.1f passes a second", first, perSecond)
+	}
+}
+
 // TestABenchmarkWhosePassesFailIsNotAhead of those that can run.
 func TestABenchmarkWhosePassesFailIsNotAhead(t *testing.T) {
 	t.Parallel()
