@@ -28,11 +28,12 @@ func checkPaths(c *facts, found *findings) {
 	case !slices.ContainsFunc(shares, func(p measure.PathShare) bool { return noticeable(p, c.Overall.Summary) }):
 		checkBalance(found, shares) // a path that was down has a smaller share, too
 	}
+	quiet, metadata := c.Meanwhile(), len(measure.ByRole(c.Overall.Paths, ""))
 	for _, l := range c.losses() {
 		if l.bytes == 0 && slices.Contains(idle, l.name) {
 			continue // reported already, with more detail
 		}
-		checkLoss(c, found, l, len(measure.ByRole(c.Overall.Paths, "")))
+		checkLoss(c, found, l, metadata, quiet[l.name])
 	}
 }
 
@@ -124,7 +125,7 @@ func noticeable(p measure.PathShare, s measure.Summary) bool {
 
 // checkLoss reports how long one path was unavailable, or that it reconnected
 // at once.
-func checkLoss(c *facts, found *findings, l loss, paths int) {
+func checkLoss(c *facts, found *findings, l loss, paths int, quiet measure.Quiet) {
 	severity := warningIf(l.noticeable)
 	where := "repetition " + listed(l.repetitions)
 	if len(l.repetitions) > 1 {
@@ -140,7 +141,7 @@ func checkLoss(c *facts, found *findings, l loss, paths int) {
 		measured += s.DurationMilliseconds
 	}
 	meanwhile := ""
-	switch quiet, carried := c.Meanwhile(l.name); {
+	switch quiet, carried := quiet.Seconds, quiet.Carried; {
 	case paths < 2 && !l.byLayout:
 		meanwhile = " There was no other path, so all I/O waited meanwhile."
 	case quiet == 0: // unknown

@@ -177,43 +177,54 @@ func (s PathShare) Name() string {
 	return pair
 }
 
-// Meanwhile counts the seconds of the measured windows in which the named path carried nothing, and in how many
-// of these another path of the client carried data.
-func (c *Facts) Meanwhile(name string) (quiet, carried int) {
+// Quiet counts the seconds of the measured windows in which a path carried nothing, and those of them in which another
+// path of the client carried data.
+type Quiet struct{ Seconds, Carried int }
+
+// Meanwhile returns the quiet seconds of each path by its name. It looks at each sample once: a result may have
+// thousands of paths.
+func (c *Facts) Meanwhile() map[string]Quiet {
+	all := map[string]Quiet{}
 	for _, rep := range c.Repetitions {
 		for _, p := range rep.parts {
-			own := c.channelsOf(p.rep, name)
-			measured := func(s runfile.LoadSample) bool {
-				return s.Span == runfile.SpanMeasure && s.Repetition == rep.Repetition
-			}
-			for _, s := range Filtered(p.client.Load.Samples, measured) {
-				if by, seen := carriedBy(s, own); seen && by[true] == 0 {
-					quiet++
-					carried += int(min(by[false], 1))
+			names := c.namesOf(p.rep)
+			for _, s := range p.client.Load.Samples {
+				if s.Span == runfile.SpanMeasure && s.Repetition == rep.Repetition {
+					countQuiet(all, s, names)
 				}
 			}
 		}
 	}
-	return quiet, carried
+	return all
 }
 
-// carriedBy returns the bytes that a sample counted on own channels (true) and on others, and reports whether it has
-// own channels.
-func carriedBy(s runfile.LoadSample, own map[int32]bool) (bytes map[bool]int64, seen bool) {
-	bytes = map[bool]int64{}
+// countQuiet adds a sample to the quiet seconds of the paths of its channels.
+func countQuiet(all map[string]Quiet, s runfile.LoadSample, names map[int32]string) {
+	total, bytes := int64(0), map[string]int64{}
 	for _, ch := range s.Channels {
-		bytes[own[ch.ID]] += ch.BytesRead + ch.BytesWritten
+		n := ch.BytesRead + ch.BytesWritten
+		total += n
+		if name, known := names[ch.ID]; known {
+			bytes[name] += n
+		}
 	}
-	_, seen = bytes[true]
-	return bytes, seen
+	for name, own := range bytes {
+		if own != 0 {
+			continue
+		}
+		q := all[name]
+		q.Seconds++
+		q.Carried += int(min(total, 1))
+		all[name] = q
+	}
 }
 
-// channelsOf returns the IDs of the channels of a path.
-func (c *Facts) channelsOf(rep runfile.Repetition, name string) map[int32]bool {
-	own := map[int32]bool{}
+// namesOf returns the names of the paths of a repetition by channel ID.
+func (c *Facts) namesOf(rep runfile.Repetition) map[int32]string {
+	names := map[int32]string{}
 	for _, ch := range rep.Channels {
 		p := c.declaredAs(PathPair{Local: ch.Local, Path: ch.Path})
-		own[ch.ID] = PathShare{Local: p.Local, Path: p.Path, Role: ch.Role}.Name() == name
+		names[ch.ID] = PathShare{Local: p.Local, Path: p.Path, Role: ch.Role}.Name()
 	}
-	return own
+	return names
 }
