@@ -191,6 +191,10 @@ func TestWhatCannotBeJudgedIsLeftOutAndNamed(t *testing.T) {
 	storage := func(n int) ClientResult {
 		return ClientResult{Observed: &Observed{Windows: []ObservedWindow{{Storage: make([]StorageWindow, n)}}}}
 	}
+	nodes := ClientResult{Observed: &Observed{Storage: []StorageSample{{Nodes: make([]StorageNode, mostInList+1)}}}}
+	directNFS := ClientResult{Load: Load{Repetitions: []Repetition{{
+		Oracle: &OracleWindow{DirectNFS: DirectNFS{Channels: make([]DNFSChannel, mostInList+1)}},
+	}}}}
 	plan := &Plan{Run: Identity{Name: "a"}, Schedule: Schedule{Repetitions: 3}}
 	for name, c := range map[string]struct {
 		part []byte
@@ -200,6 +204,8 @@ func TestWhatCannotBeJudgedIsLeftOutAndNamed(t *testing.T) {
 		"more windows":       {packed("a", windows(4)), "4 windows"},
 		"long list":          {packed("a", storage(mostInList)), ""},
 		"too long a list":    {packed("a", storage(mostInList+1)), "a list of more than"},
+		"too many nodes":     {packed("a", nodes), "a list of more than"},
+		"too many channels":  {packed("a", directNFS), "a list of more than"},
 		"another run":        {packed("b", windows(3)), "of another run"},
 		"two clients":        {packed("a", windows(1), windows(1)), "2 clients"},
 		"no client":          {packed("a"), "0 clients"},

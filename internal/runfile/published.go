@@ -58,10 +58,13 @@ func checkPublished(part Result, p Plan) error {
 	return nil
 }
 
-// longestList returns the length of the longest list that judging compares with itself or with another.
+// longestList returns the length of the longest list that judging, or a report, compares with itself or with another.
 func longestList(c ClientResult) (n int) {
 	for _, r := range c.Load.Repetitions {
 		n = max(n, len(r.Channels), len(r.Servers))
+		if o := r.Oracle; o != nil {
+			n = max(n, len(o.DirectNFS.Channels), len(o.DirectNFS.Servers))
+		}
 	}
 	if o := c.Load.Oracle; o != nil {
 		n = max(n, len(o.Instances))
@@ -70,6 +73,9 @@ func longestList(c ClientResult) (n int) {
 		return n
 	}
 	n = max(n, len(c.Observed.Problems), len(c.Observed.Interfaces))
+	for _, s := range c.Observed.Storage {
+		n = max(n, len(s.Nodes), len(s.Paths))
+	}
 	for _, w := range c.Observed.Windows {
 		n = max(n, len(w.Storage))
 		for _, s := range w.Storage {
