@@ -9,6 +9,13 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 )
 
+// maxVerifiers bounds the verifiers of a file, each of which takes a COMMIT. A server has another one after each restart,
+// and has lost then what it had under the last.
+const maxVerifiers = 64
+
+// lostData is in the place of a verifier, for data that are lost whatever the server says.
+var lostData = stream.Verifier{Server: -1} //nolint:gochecknoglobals // a constant in all but name
+
 // unstable holds the unstable data under one verifier of a server.
 type unstable struct {
 	v    stream.Verifier
@@ -29,14 +36,30 @@ func (f *File) UncommittedBytes() int64 {
 func (f *File) remember(v stream.Verifier, from, to int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.under(v).add(from, to)
+}
+
+// under returns the data under a verifier. With too many verifiers, the data of the oldest count as lost. The caller
+// holds mu.
+func (f *File) under(v stream.Verifier) *spanSet {
 	for i := range f.dirty {
 		if f.dirty[i].v == v {
-			f.dirty[i].data.add(from, to)
-			return
+			return &f.dirty[i].data
 		}
 	}
+	if v == lostData { // always the first
+		f.dirty = slices.Insert(f.dirty, 0, unstable{v: v})
+		return &f.dirty[0].data
+	}
+	if len(f.dirty) >= maxVerifiers {
+		lost := f.under(lostData)
+		for _, s := range f.dirty[1].data.spans {
+			lost.add(s.From, s.To)
+		}
+		f.dirty = slices.Delete(f.dirty, 1, 2)
+	}
 	f.dirty = append(f.dirty, unstable{v: v})
-	f.dirty[len(f.dirty)-1].data.add(from, to)
+	return &f.dirty[len(f.dirty)-1].data
 }
 
 // Commit makes all unstable data written before the call stable, except for data that a server lost in a restart. It
@@ -55,10 +78,12 @@ func (f *File) Commit(ctx context.Context) (lost []Span, err error) {
 	f.mu.Unlock()
 	var all spanSet
 	for i := range taken {
-		v, err := f.c.proto.commit(ctx, f, taken[i].v.Server)
-		if err != nil {
-			f.putBack(taken)
-			return nil, fmt.Errorf("commit: %w", err)
+		var v stream.Verifier
+		if taken[i].v != lostData {
+			if v, err = f.c.proto.commit(ctx, f, taken[i].v.Server); err != nil {
+				f.putBack(taken)
+				return nil, fmt.Errorf("commit: %w", err)
+			}
 		}
 		if v != taken[i].v {
 			for _, s := range taken[i].data.spans {

@@ -192,6 +192,35 @@ func TestStableWritesNeedNoCommit(t *testing.T) {
 	}
 }
 
+// TestAServerThatRestartsWithEachWriteTakesFewCommits: each verifier took a COMMIT, and was looked at with each write.
+func TestAServerThatRestartsWithEachWriteTakesFewCommits(t *testing.T) {
+	var commits atomic.Int64
+	s := &faulty.Server{}
+	s.Hook = func(c faulty.Call) faulty.Action {
+		if c.IsWrite() {
+			s.Restart()
+		}
+		return countCommits(&commits)(c)
+	}
+	c := start(t, s, nil)
+	const writes, block = 4 * maxVerifiers, 512
+	content := randomBytes(writes * block)
+	f := c.OpenFile(FileHandle(s.AddFile("data", make([]byte, len(content)))))
+	for at := 0; at < len(content); at += block {
+		if _, err := f.WriteAt(t.Context(), content[at:at+block], int64(at), Unstable); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.putBack(slices.Clone(f.dirty)) // as after a failed COMMIT
+	lost, err := f.Commit(t.Context())
+	if diff := cmp.Diff([]Span{{0, (writes - 1) * block}}, lost); diff != "" || err != nil {
+		t.Errorf("Commit: %v; what was lost differs (-want +got):\n%s", err, diff)
+	}
+	if n := commits.Load(); n > maxVerifiers {
+		t.Errorf("%d COMMITs for %d writes", n, writes)
+	}
+}
+
 func countCommits(n *atomic.Int64) func(faulty.Call) faulty.Action {
 	return func(c faulty.Call) faulty.Action {
 		if c.Program == v3.Program && c.Procedure == v3.ProcCommit {
