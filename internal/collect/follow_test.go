@@ -2,8 +2,10 @@ package collect
 
 import (
 	"encoding/json"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,8 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/shareddir"
+	"github.com/nfsbench/nfsbench/internal/storage"
+	"github.com/nfsbench/nfsbench/test/storagetest"
 )
 
 // loaderStub writes into a run directory what a loader would.
@@ -203,5 +207,32 @@ func TestSeriesAreBoundedAndKeepTheirMarks(t *testing.T) {
 	}
 	if milliseconds(time.Second, 2) != 4000 || milliseconds(time.Hour, 60) <= 0 {
 		t.Error("distances are wrong")
+	}
+}
+
+// TestReadingsOfAnArrayTakeLittleMemory: what it answers at once may have 100,000 nodes, each second.
+func TestReadingsOfAnArrayTakeLittleMemory(t *testing.T) {
+	source := &storagetest.Fake{}
+	sample := storage.Snapshot{}
+	sample.Nodes = make([]runfile.StorageNode, 20_000)
+	source.Set(sample)
+	s := &Session{
+		opt:      Options{Now: time.Now, Log: slog.New(slog.DiscardHandler)},
+		readings: []series[Reading]{newReadings()},
+	}
+	s.takeStorage(t.Context(), 0, source, false)
+	large := func(p runfile.CollectionError) bool { return strings.Contains(p.Message, "20000 nodes") }
+	if all := s.problems.snapshot(); len(s.readings[0].values()) > 0 || !slices.ContainsFunc(all, large) {
+		t.Errorf("%d readings, problems %+v", len(s.readings[0].values()), all)
+	}
+
+	r := Reading{Sample: runfile.StorageSample{Nodes: make([]runfile.StorageNode, 5_000)}}
+	for n := range 2_000 {
+		if s.readings[0].add(r, n == 1_000); s.readings[0].bytes > maxReadings {
+			t.Fatalf("after %d readings they take %d bytes", n, s.readings[0].bytes)
+		}
+	}
+	if n := len(s.readings[0].values()); n*r.bytes() != s.readings[0].bytes || n < 32 {
+		t.Errorf("%d readings take %d bytes", n, s.readings[0].bytes)
 	}
 }

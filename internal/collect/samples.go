@@ -46,13 +46,41 @@ func (s *sampler) run(ctx context.Context) {
 	}
 }
 
-// maxSamples bounds a series: two hours at one sample a second, some MiB.
-const maxSamples = 7200
+const (
+	// maxSamples bounds a series: two hours at one sample a second, some MiB.
+	maxSamples = 7200
+	// maxReadingBytes bounds a reading. An array may tell of hundreds of addresses and thousands of clients, and lists
+	// more in what it answers at once.
+	maxReadingBytes = 1 << 20
+	// maxReadings bounds the bytes of all readings of a source.
+	maxReadings = 64 << 20
+)
 
-// series keeps samples in the order in which they were taken, at most limit of them. When there are more, it
-// drops every second one, except samples next to a mark, because windows begin and end there.
+// bytes returns about the memory of a reading.
+func (r Reading) bytes() int {
+	const one = 96 // of a list, without its texts
+	s := r.Sample
+	n := 512 + len(r.Epoch) + len(s.VolumeNode) + one*(len(s.Nodes)+len(s.Paths)+len(s.Clients))
+	for _, v := range s.Nodes {
+		n += len(v.Name)
+	}
+	for _, v := range s.Paths {
+		n += len(v.Address) + len(v.Name) + len(v.Node)
+	}
+	for _, v := range s.Clients {
+		n += len(v.Address) + len(v.Server) + len(v.Protocol)
+	}
+	return n
+}
+
+// series keeps samples in the order in which they were taken, at most limit of them, and of at most most bytes if there
+// is a weight. When there are more, it drops every second one, except samples next to a mark, because windows begin and
+// end there.
 type series[T any] struct {
 	limit   int
+	weight  func(T) int // bytes of a sample; nil: they have about the same
+	most    int
+	bytes   int // of all samples
 	items   []item[T]
 	thinned int // times
 }
@@ -62,6 +90,10 @@ type item[T any] struct {
 	edge  bool
 }
 
+func newReadings() series[Reading] {
+	return series[Reading]{limit: maxSamples, weight: Reading.bytes, most: maxReadings}
+}
+
 // add appends a sample. At a mark, the sample and the one before it become edges: the last sample of the old
 // window and the first of the new one. It reports whether it dropped other samples.
 func (s *series[T]) add(value T, mark bool) (thinned bool) {
@@ -69,7 +101,10 @@ func (s *series[T]) add(value T, mark bool) (thinned bool) {
 		s.items[len(s.items)-1].edge = true
 	}
 	s.items = append(s.items, item[T]{value: value, edge: mark})
-	if len(s.items) <= s.limit {
+	if s.weight != nil {
+		s.bytes += s.weight(value)
+	}
+	if len(s.items) <= s.limit && s.bytes <= s.most {
 		return false
 	}
 	// If edges fill the series, it drops edges, too.
@@ -88,6 +123,8 @@ func (s *series[T]) drop(protected func(item[T]) bool) {
 	for n, i := range s.items {
 		if n%2 == 0 || protected(i) {
 			kept = append(kept, i)
+		} else if s.weight != nil {
+			s.bytes -= s.weight(i.value)
 		}
 	}
 	s.items = kept

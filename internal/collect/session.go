@@ -19,6 +19,7 @@ package collect
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"math"
@@ -125,7 +126,7 @@ func Start(ctx context.Context, o Options) *Session {
 	s.interfaces = interfaces
 	s.samplers = append(s.samplers, newSampler(o.interval(), s.takeHost))
 	for n, source := range o.Sources {
-		s.readings = append(s.readings, series[Reading]{limit: maxSamples})
+		s.readings = append(s.readings, newReadings())
 		take := func(ctx context.Context, mark bool) { s.takeStorage(ctx, n, source, mark) }
 		s.samplers = append(s.samplers, newSampler(o.sourceInterval(source.Name()), take))
 	}
@@ -241,9 +242,14 @@ func (s *Session) takeStorage(ctx context.Context, n int, source storage.Source,
 	if snapshot.Time.IsZero() {
 		snapshot.Time = at
 	}
+	reading := Reading{At: at, Epoch: snapshot.Epoch, Sample: snapshot.StorageSample}
+	if size := reading.bytes(); size > maxReadingBytes {
+		s.problem(source.Name(), fmt.Errorf("a reading takes %d bytes, more than %d: there are %d nodes, %d addresses and %d "+
+			"clients", size, maxReadingBytes, len(snapshot.Nodes), len(snapshot.Paths), len(snapshot.Clients)))
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	reading := Reading{At: at, Epoch: snapshot.Epoch, Sample: snapshot.StorageSample}
 	thinned := s.readings[n].add(reading, mark)
 	s.keep(entry{Reading: &reading, Edge: mark}, thinned)
 }
