@@ -35,7 +35,8 @@ func NewReader(cfg *rest.Config, o client.Options) (client.Reader, error) {
 }
 
 // Pages reads into list page by page, and calls use after each page. It returns an error if there are more than most
-// items. With a reader from NewReader its memory is bounded, if use keeps little.
+// items. With a reader from NewReader its memory is bounded, if use keeps little. Its pages shrink where objects are
+// large, and grow again behind them: a few large objects must not make it ask for thousands of small ones one by one.
 func Pages(ctx context.Context, from client.Reader, list client.ObjectList, most int, use func() error,
 	which ...client.ListOption,
 ) error {
@@ -47,7 +48,7 @@ func Pages(ctx context.Context, from client.Reader, list client.ObjectList, most
 		page := min(items, most-read)
 		err := from.List(ctx, list, append(which, client.Limit(page), client.Continue(next))...)
 		if errors.Is(err, errAnswer) && page > 1 {
-			items = 1
+			items = page / 2
 			continue
 		}
 		if err != nil {
@@ -60,6 +61,7 @@ func Pages(ctx context.Context, from client.Reader, list client.ObjectList, most
 			return nil
 		}
 		read += page
+		items = min(items+1, pageItems)
 	}
 }
 

@@ -1,6 +1,7 @@
 package pass
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -33,7 +34,7 @@ func lister(t *testing.T, items []string) client.Reader {
 	t.Cleanup(srv.Close)
 	kinds := meta.NewDefaultRESTMapper(nil)
 	kinds.Add(corev1.SchemeGroupVersion.WithKind("ConfigMap"), meta.RESTScopeNamespace)
-	cfg := &rest.Config{Host: srv.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+	cfg := &rest.Config{Host: srv.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
 	r, err := NewReader(cfg, client.Options{Scheme: scheme.Scheme, Mapper: kinds})
 	if err != nil {
 		t.Fatal(err)
@@ -74,8 +75,38 @@ func TestPagesGiveEachItemOnceAndAsItIs(t *testing.T) {
 	}
 }
 
-// TestPagesOfLargeObjectsAreOfOne: fifty large ones do not fit into an answer, and one does.
-func TestPagesOfLargeObjectsAreOfOne(t *testing.T) {
+// counted counts the lists.
+type counted struct {
+	client.Reader
+	lists int
+}
+
+func (c *counted) List(ctx context.Context, list client.ObjectList, o ...client.ListOption) error {
+	c.lists++
+	return c.Reader.List(ctx, list, o...)
+}
+
+// TestAFewLargeObjectsTakeFewRequests: somebody who may create pods must not keep all workers busy with a list of them.
+func TestAFewLargeObjectsTakeFewRequests(t *testing.T) {
+	const all, most = 5000, 250
+	large := fmt.Sprintf(`,"annotations":{"a":"%s"}`, strings.Repeat("x", 256<<10))
+	var items []string
+	for i := range all {
+		more := ""
+		if i < 10 {
+			more = large
+		}
+		items = append(items, configMap(i, more))
+	}
+	list, read, from := &corev1.ConfigMapList{}, 0, &counted{Reader: lister(t, items)}
+	count := func() error { read += len(list.Items); return nil }
+	if err := Pages(t.Context(), from, list, all, count); err != nil || read != all || from.lists > most {
+		t.Errorf("%d of %d in %d requests, more than %d, %v", read, all, from.lists, most, err)
+	}
+}
+
+// TestPagesOfLargeObjectsAreSmall: fifty large ones do not fit into an answer, and one does.
+func TestPagesOfLargeObjectsAreSmall(t *testing.T) {
 	large := fmt.Sprintf(`,"annotations":{"a":"%s"}`, strings.Repeat("x", 1<<20))
 	list, read := &corev1.ConfigMapList{}, 0
 	count := func() error { read += len(list.Items); return nil }
