@@ -3,8 +3,10 @@ package benchmark
 import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/owned"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -22,8 +24,12 @@ func isCleanedUp(b *v1alpha1.NFSBenchmark) bool {
 	return c != nil && (c.Status == metav1.ConditionTrue || c.Reason == v1alpha1.ReasonLeftBehind)
 }
 
-// isReleased reports whether a benchmark no longer needs its target.
+// isReleased reports whether a benchmark no longer needs its target. The operator removes its finalizer from a deleted
+// benchmark last; a finalizer of somebody else may keep the object for as long as its tenant likes.
 func isReleased(b *v1alpha1.NFSBenchmark) bool {
+	if !b.DeletionTimestamp.IsZero() && !controllerutil.ContainsFinalizer(b, owned.Finalizer) {
+		return true
+	}
 	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionCleanedUp)
 	over := isFinished(b) || !b.DeletionTimestamp.IsZero()
 	return over && c != nil && (c.Reason == v1alpha1.ReasonRetained || isCleanedUp(b))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -209,6 +210,33 @@ func TestEveryHoldEnds(t *testing.T) {
 			other.create("wants", gen.Export("/vol/other", address))
 			if b := other.settle("wants"); b.Status.Phase == v1alpha1.PhaseQueued || b.Status.Phase == v1alpha1.PhasePending {
 				t.Errorf("the other is %s: %s\nand the first %+v", b.Status.Phase, b.Status.Message, w.get("demo").Status)
+			}
+		})
+	}
+}
+
+// TestADeletedBenchmarkThatItsTenantKeepsHoldsNothing: a finalizer of the tenant keeps the object after its run was
+// stopped and cleaned up.
+func TestADeletedBenchmarkThatItsTenantKeepsHoldsNothing(t *testing.T) {
+	t.Parallel()
+	for name, mods := range map[string][]gen.Mod{"Load": nil, "Database": {gen.Oracle, gen.Calibrate(1)}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, other := twoTenants(t)
+			address, evil := newAddress(), []string{"evil.example/keep"}
+			w.create("demo", append(mods, gen.Export("/vol/x", address), func(b *v1alpha1.NFSBenchmark) { b.Finalizers = evil })...)
+			w.until("demo", v1alpha1.PhaseRunning)
+			w.delete("demo")
+			for range 12 {
+				w.settle("demo")
+				w.robot("demo")
+			}
+			if left := w.get("demo").Finalizers; !slices.Equal(left, evil) {
+				t.Fatalf("the finalizers are %q", left)
+			}
+			other.create("wants", gen.Export("/vol/other", address))
+			if b := other.settle("wants"); b.Status.Phase != v1alpha1.PhasePreparing {
+				t.Errorf("the other is %s: %s", b.Status.Phase, b.Status.Message)
 			}
 		})
 	}
