@@ -173,13 +173,13 @@ func (r *Reconciler) endHold(ctx context.Context, s *scope, left time.Duration, 
 // wantsTarget reports whether another benchmark counts in the queue at that time: it has not finished, and it has
 // started or could start. A benchmark before its start does not count if it waits for anything but the target, if its
 // passes fail, or if it is held back or deleted. A started benchmark does not count once its hold has been over for
-// deletePatience, unless it has a database, which may still write.
+// deletePatience: while its database may still write, its Leases keep others away.
 func wantsTarget(o *v1alpha1.NFSBenchmark, now time.Time) bool {
 	switch end := o.Status.HoldEndTime; {
 	case isFinished(o) || isReleased(o):
 		return false
 	case o.Status.StartTime != nil:
-		return end == nil || plan.Container(o) != nil || now.Sub(end.Time) < deletePatience
+		return end == nil || now.Sub(end.Time) < deletePatience
 	case isRetrying(o):
 		return false
 	default:

@@ -261,9 +261,9 @@ func TestABenchmarkWhosePassesFailIsNotAhead(t *testing.T) {
 }
 
 // running is a load of a tenant whose time ended a while ago, with what it left in the cluster.
-func running(t *testing.T, ended time.Duration) (b *v1alpha1.NFSBenchmark, left []client.Object) {
+func running(t *testing.T, ended time.Duration, mods ...gen.Mod) (b *v1alpha1.NFSBenchmark, left []client.Object) {
 	t.Helper()
-	b = hog(gen.Export("/x", server))
+	b = hog(append(mods, gen.Export("/x", server))...)
 	p, err := plan.Build(b, plan.Target{Export: "/x", Paths: runfile.ChannelsTo(server)})
 	if err != nil {
 		t.Fatal(err)
@@ -331,6 +331,37 @@ func TestAHoldEndsAlthoughItsStatusCannotBeWritten(t *testing.T) {
 		}
 		if place, err := r.queue.Place(t.Context(), s.b, s.target.Keys, s.now); err != nil || int(place.Position) != want {
 			t.Errorf("%v after its time: position %d, %v", ended, place.Position, err)
+		}
+	}
+}
+
+// TestADatabaseThatHasEndedHasNoPlace: while a database may write, its Lease keeps others away. Once its pods are gone
+// nothing does, although the status that ends the run cannot be written.
+func TestADatabaseThatHasEndedHasNoPlace(t *testing.T) {
+	t.Parallel()
+	for name, pods := range map[string]int{"runs": 1, "has ended": 0} {
+		b, left := running(t, time.Hour, gen.Oracle, gen.Calibrate(1))
+		if pods > 0 {
+			left = append(left, podOf(b))
+		}
+		r := reconcilerWith(t, left...)
+		inner := r.Client.(client.WithWatch) //nolint:forcetypeassert // the client in memory is one
+		r.Client = interceptor.NewClient(inner, interceptor.Funcs{SubResourcePatch: func(context.Context, client.Client, string,
+			client.Object, client.Patch, ...client.SubResourcePatchOption,
+		) error {
+			return errors.New("etcdserver: request is too large")
+		}})
+		for range 3 {
+			_, _ = passOver(t, r, b)
+		}
+		waits, s := victim()
+		waits.Finalizers = []string{owned.Finalizer}
+		if err := inner.Create(t.Context(), waits); err != nil {
+			t.Fatal(err)
+		}
+		place, _, err := r.queue.Take(t.Context(), s.b, s.target.Keys, nil, s.now)
+		if err != nil || int(place.Position) != pods || leases(t, r, b) != pods {
+			t.Errorf("it %s: %d leases, position %d, %v", name, leases(t, r, b), place.Position, err)
 		}
 	}
 }
