@@ -5,8 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"regexp"
 	"slices"
+	"sync"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -30,7 +33,7 @@ func (r *Reconciler) readResult(ctx context.Context, s *scope) error {
 	if err != nil || cm == nil {
 		return err
 	}
-	if s.hasResults = s.hasResults || r.results.TryLock(); !s.hasResults {
+	if s.hasResults = s.hasResults || r.results.take(s.b.Namespace, s.now); !s.hasResults {
 		return errBusy
 	}
 	res, err := runfile.ReadPublished(cm.BinaryData, s.plan.Clients, s.plan)
@@ -41,6 +44,46 @@ func (r *Reconciler) readResult(ctx context.Context, s *scope) error {
 	s.result.Simulated = isSimulated(s.result)
 	s.kept = bytesOf(cm)
 	return nil
+}
+
+// resultTurns lets one pass at a time have results. Namespaces take turns, so that one whose many results take half a
+// minute each does not keep another's run from its end. It is safe for concurrent use.
+type resultTurns struct {
+	mu         sync.Mutex
+	taken      bool
+	asked, had map[string]time.Time // when a namespace last asked in vain, and when it last had its turn
+}
+
+// asksAgain is how long a namespace that asked in vain keeps its turn. Its passes ask again after busyPause, and after
+// those that wait for a worker.
+const asksAgain = 10 * time.Second
+
+// take reports whether a pass of a namespace may have results now.
+func (t *resultTurns) take(namespace string, now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.asked == nil {
+		t.asked, t.had = map[string]time.Time{}, map[string]time.Time{}
+	}
+	maps.DeleteFunc(t.asked, func(_ string, at time.Time) bool { return now.Sub(at) > asksAgain })
+	maps.DeleteFunc(t.had, func(_ string, at time.Time) bool { return now.Sub(at) > time.Hour })
+	waits := t.taken
+	for other := range t.asked {
+		waits = waits || t.had[other].Before(t.had[namespace])
+	}
+	if waits {
+		t.asked[namespace] = now
+		return false
+	}
+	delete(t.asked, namespace)
+	t.taken, t.had[namespace] = true, now
+	return true
+}
+
+func (t *resultTurns) giveBack() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.taken = false
 }
 
 // bytesOf returns the size of a ConfigMap's contents.

@@ -3,7 +3,6 @@ package benchmark
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -44,14 +43,15 @@ type Options struct {
 	Grace  diagnose.Grace
 }
 
-// Reconciler reconciles NFSBenchmarks. Between passes it remembers only when each namespace last got a target, since
-// when Trident has been missing, and which objects it has compared. It is safe for concurrent use.
+// Reconciler reconciles NFSBenchmarks. Between passes it remembers only when each namespace last got a target, or its
+// turn to read results, since when Trident has been missing, and which objects it has compared. It is safe for
+// concurrent use.
 type Reconciler struct {
 	Options
 	*owned.Objects
 
 	checker     *policy.Checker
-	results     sync.Mutex // held by the pass that has results in memory
+	results     resultTurns // of the passes that have results in memory
 	queue       *queue.Queue
 	tridentSeen tridentSeen
 	underWay    []phase
@@ -184,6 +184,6 @@ func (r *Reconciler) writer() pass.Writer { return pass.Writer{Client: r.Client,
 // dropResults lets another pass have results in memory.
 func (r *Reconciler) dropResults(s *scope) {
 	if s.hasResults {
-		r.results.Unlock()
+		r.results.giveBack()
 	}
 }

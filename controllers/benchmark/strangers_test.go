@@ -391,7 +391,7 @@ func TestTheEndOfAHoldWaitsForItsNumbers(t *testing.T) {
 	t.Parallel()
 	b, left := running(t, time.Second)
 	r := reconcilerWith(t, append(left, podOf(b), manifest.ResultConfigMap(b))...)
-	r.results.Lock()
+	r.results.take("another", noon)
 	if res, err := passOver(t, r, b); err != nil || res.RequeueAfter != busyPause {
 		t.Errorf("%+v, %v", res, err)
 	}
@@ -449,17 +449,42 @@ func TestOnePassAtATimeHasResults(t *testing.T) {
 	b, left := running(t, -time.Hour)
 	b.DeletionTimestamp = new(metav1.NewTime(noon.Add(-time.Hour)))
 	r := reconcilerWith(t, b, left[2], left[3], manifest.ResultConfigMap(b))
-	r.results.Lock()
+	r.results.take("another", noon)
 	if res, err := passOver(t, r, b); err != nil || res.RequeueAfter != busyPause {
 		t.Errorf("beside another: %+v, %v", res, err)
 	}
-	r.results.Unlock()
+	r.results.giveBack()
 	if res, err := passOver(t, r, b); err != nil || res.RequeueAfter == busyPause {
 		t.Errorf("alone: %+v, %v", res, err)
 	}
-	if !r.results.TryLock() {
+	if !r.results.take("another", noon) {
 		t.Error("the pass has ended, and holds the lock")
 	}
+}
+
+// TestNamespacesTakeTurnsToHaveResults: one with many results that take long does not keep another from its own.
+func TestNamespacesTakeTurnsToHaveResults(t *testing.T) {
+	t.Parallel()
+	turns, now := &resultTurns{}, noon
+	want := func(namespace string, may bool) {
+		t.Helper()
+		if turns.take(namespace, now) != may {
+			t.Errorf("%s may have results: %v", namespace, !may)
+		}
+		now = now.Add(time.Second)
+	}
+	want("many", true)
+	want("few", false)
+	turns.giveBack()
+	want("many", false) // it had them, and the other asks
+	want("few", true)
+	want("many", false)
+	turns.giveBack()
+	want("few", false)
+	want("many", true)
+	turns.giveBack()
+	now = now.Add(2 * asksAgain) // few asks no more
+	want("many", true)
 }
 
 // TestWhatADeletedRunLostItsOwnerOfGoesWithIt, as after --cascade=orphan, and the claim that keeps its volume.
