@@ -8,6 +8,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -31,6 +32,7 @@ import (
 	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/yaml"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	crd "github.com/nfsbench/nfsbench/config/crd"
 	"github.com/nfsbench/nfsbench/controllers/owned"
@@ -40,6 +42,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
 const server = "10.0.0.5"
@@ -459,6 +462,25 @@ func TestOnePassAtATimeHasResults(t *testing.T) {
 	}
 	if !r.results.take("another", noon) {
 		t.Error("the pass has ended, and holds the lock")
+	}
+}
+
+// TestASurveyOfManyAddressesCostsLittle: an array of the tenant may name thousands, and each is held against the policy
+// in each pass.
+func TestASurveyOfManyAddressesCostsLittle(t *testing.T) {
+	const addresses, most = 100, 64 << 10
+	b := full(t, pass.MaxSpecBytes, 1)
+	b.Spec.Protocol.Client = bench.ClientKernel
+	p, err := gen.AnyExport(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sv := &runfile.Survey{LIFs: slices.Repeat([]runfile.LIF{{Address: server}}, addresses)}
+	r, left := reconcilerWith(t), 0
+	s := &scope{b: b, storagePart: storagePart{policy: p, target: &plan.Target{Survey: sv, Export: "/vol/oradata"}}}
+	took := memory.Allocated(func() { left = len(r.mountable(s).LIFs) })
+	if left != addresses || took > addresses*most {
+		t.Errorf("%d of %d are left, and each took %d bytes, more than %d", left, addresses, took/addresses, most)
 	}
 }
 

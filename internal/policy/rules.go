@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/cel-go/cel"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/cel/environment"
 	"k8s.io/utils/ptr"
@@ -93,12 +94,14 @@ func (c *Checker) Check(p Policy, b *v1alpha1.NFSBenchmark) error { return c.che
 // CheckVolume returns a *Denied if the nodes may not mount the NFS PersistentVolume that the operator is about to
 // create for the benchmark, whatever the origin of its address and path.
 func (c *Checker) CheckVolume(p Policy, b *v1alpha1.NFSBenchmark, pv *corev1.PersistentVolume) error {
-	made := b.DeepCopy()
-	made.Spec.Database, made.Spec.Protocol.Client = nil, bench.ClientKernel // a node mounts it for every client
+	// Without the rest of the spec, which may be large: a survey can name thousands of addresses.
+	made := &v1alpha1.NFSBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace}}
+	made.Spec.Protocol.Client = bench.ClientKernel // a node mounts it for every client
+	made.Spec.Storage.Embedded = b.Spec.Storage.Embedded
 	if made.Spec.Storage.Embedded == nil {
-		made.Spec.Storage = v1alpha1.Storage{Export: &v1alpha1.ExportStorage{
+		made.Spec.Storage.Export = &v1alpha1.ExportStorage{
 			Servers: []string{pv.Spec.NFS.Server}, Path: pv.Spec.NFS.Path,
-		}}
+		}
 	}
 	return c.check(p, made, "exports", "embeddedMount")
 }
