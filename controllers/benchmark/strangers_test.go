@@ -559,6 +559,28 @@ func TestTheClassOfAnotherBenchmarkIsNotUsed(t *testing.T) {
 	}
 }
 
+// TestAnObjectThatCannotBeComparedIsNotUsed: the run waits, and says why.
+func TestAnObjectThatCannotBeComparedIsNotUsed(t *testing.T) {
+	t.Parallel()
+	b := hog(gen.Export("/x", server))
+	made := manifest.NetworkPolicies(b, manifest.Images{})[0]
+	r := reconcilerWith(t, b, made)
+	quota := apierrors.NewForbidden(networkingv1.Resource("networkpolicies"), made.Name, errors.New("exceeded quota"))
+	inner := r.Client.(client.WithWatch) //nolint:forcetypeassert // the client in memory is one
+	objects := owned.New(interceptor.NewClient(inner, interceptor.Funcs{Create: func(_ context.Context, _ client.WithWatch,
+		_ client.Object, opts ...client.CreateOption,
+	) error {
+		if len((&client.CreateOptions{}).ApplyOptions(opts).DryRun) == 0 {
+			t.Error("it is created")
+		}
+		return quota
+	}}), inner, noon)
+	err := objects.Ensure(t.Context(), b, manifest.NetworkPolicies(b, manifest.Images{})[0])
+	if bad := (*pass.Invalid)(nil); !errors.Is(err, quota) || errors.As(err, &bad) || !strings.Contains(err.Error(), made.Name) {
+		t.Error(err)
+	}
+}
+
 // TestAFarLargerObjectIsNotCompared: to take it apart costs the memory of the manager.
 func TestAFarLargerObjectIsNotCompared(t *testing.T) {
 	t.Parallel()
