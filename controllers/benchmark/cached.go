@@ -50,8 +50,8 @@ func reduceBenchmark(in any) (any, error) {
 	return b, nil
 }
 
-// fixed returns the fields of a spec that never change. Only they count for its size: a spec that fit when the run began
-// must not become too large when its author changes another field. The run would end without a clean-up.
+// fixed returns the fields of a spec that never change. Only they count for its size: a spec that fit at first must not
+// become too large when its author changes another field. The run would end without a clean-up.
 func fixed(spec v1alpha1.NFSBenchmarkSpec) v1alpha1.NFSBenchmarkSpec {
 	spec.Suspend, spec.Cleanup, spec.TTLSecondsAfterFinished = false, v1alpha1.Cleanup{}, nil
 	return spec
