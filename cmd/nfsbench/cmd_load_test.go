@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -471,5 +472,19 @@ func TestProgressIsReadable(t *testing.T) {
 	bar(runfile.Event{Span: "Fill", Percent: 42})
 	if !strings.Contains(buf.String(), "Fill") || !strings.Contains(buf.String(), "42%") {
 		t.Errorf("the bar drew %q", buf.String())
+	}
+}
+
+// TestAnOranfstabOfALoadIsBounded: the name of a datafile of 512 MiB took 15 GiB.
+func TestAnOranfstabOfALoadIsBounded(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "oranfstab")
+	if err := os.WriteFile(file, make([]byte, maxOranfstabBytes+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var errs strings.Builder
+	args := []string{"load", "--oranfstab", file, "--export", "/x", "--print-plan"}
+	code := run(args, strings.NewReader(""), io.Discard, &errs)
+	if code != 2 || !strings.Contains(errs.String(), "larger than 1 MiB") {
+		t.Errorf("exit code %d: %.200s", code, errs.String())
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -270,7 +269,7 @@ func (f *loadFlags) locate(b *v1alpha1.NFSBenchmark) (plan.Target, error) {
 }
 
 func (f *loadFlags) useOranfstab(e *runfile.Engine) error {
-	text, err := os.ReadFile(f.oranfstab)
+	text, err := cli.ReadInput(f.cmd.Context(), f.cmd.InOrStdin(), f.oranfstab, "oranfstab", maxOranfstabBytes)
 	if err != nil {
 		return err
 	}
