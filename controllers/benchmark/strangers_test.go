@@ -515,6 +515,11 @@ func TestWhatADeletedRunLostItsOwnerOfGoesWithIt(t *testing.T) {
 	b, left := running(t, -time.Hour)
 	b.DeletionTimestamp = new(metav1.NewTime(noon))
 	left[1].SetOwnerReferences(nil)
+	alive := b.DeepCopy()
+	alive.DeletionTimestamp = nil
+	if !owned.IsOrphan(b, left[1]) || owned.IsOrphan(alive, left[1]) {
+		t.Error("the label says whose an object is, and not only of a benchmark that is deleted")
+	}
 	b.Spec.Cleanup.Results = v1alpha1.CleanupRetain
 	result := manifest.ResultConfigMap(b)
 	result.SetOwnerReferences(nil)
