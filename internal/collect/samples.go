@@ -73,8 +73,8 @@ func (r Reading) bytes() int {
 	return n
 }
 
-// series keeps samples in the order in which they were taken, at most limit of them, and of at most most bytes if there
-// is a weight. When there are more, it drops every second one, except samples next to a mark, because windows begin and
+// series keeps samples in the order in which they were taken: at most limit of them and, with a weight, no more bytes
+// than most. When there are more, it drops every second one, except samples next to a mark, because windows begin and
 // end there.
 type series[T any] struct {
 	limit   int

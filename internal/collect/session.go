@@ -244,8 +244,8 @@ func (s *Session) takeStorage(ctx context.Context, n int, source storage.Source,
 	}
 	reading := Reading{At: at, Epoch: snapshot.Epoch, Sample: snapshot.StorageSample}
 	if size := reading.bytes(); size > maxReadingBytes {
-		s.problem(source.Name(), fmt.Errorf("a reading takes %d bytes, more than %d: there are %d nodes, %d addresses and %d "+
-			"clients", size, maxReadingBytes, len(snapshot.Nodes), len(snapshot.Paths), len(snapshot.Clients)))
+		s.problem(source.Name(), fmt.Errorf("a sample takes %d bytes, more than %d: it has %d nodes, %d addresses and "+
+			"%d clients", size, maxReadingBytes, len(snapshot.Nodes), len(snapshot.Paths), len(snapshot.Clients)))
 		return
 	}
 	s.mu.Lock()

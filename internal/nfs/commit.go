@@ -9,8 +9,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 )
 
-// maxVerifiers bounds the verifiers of a file, each of which takes a COMMIT. A server has another one after each restart,
-// and has lost then what it had under the last.
+// maxVerifiers bounds the verifiers of a file, each of which takes a COMMIT. A server has another one after each
+// restart, and has then lost what it had under the last.
 const maxVerifiers = 64
 
 // lostData is in the place of a verifier, for data that are lost whatever the server says.
