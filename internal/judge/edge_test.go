@@ -101,6 +101,28 @@ func TestChannelsThatWereReadLateAreNoMismatch(t *testing.T) {
 	}
 }
 
+// TestIOsThatStraddleTheBeginOfAWindowAreNoMismatch: of 23 I/Os of 1 MiB in a window of 2 s, 8 were outstanding at its
+// begin, and two had their bytes on the channels by then.
+func TestIOsThatStraddleTheBeginOfAWindowAreNoMismatch(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		ops      int64
+		mismatch bool
+	}{"few in the window": {23, false}, "many in the window": {10_000, true}} {
+		r := good(t)
+		r.Plan.Workload.Raw.Jobs, r.Plan.Workload.Raw.Depth = 4, 2
+		eachRep(&r, func(rep *runfile.Repetition) {
+			rep.Read.Count = tc.ops
+			for n := range rep.Channels {
+				rep.Channels[n].BytesRead = rep.Channels[n].BytesRead * 846 / 1000
+			}
+		})
+		if e := Judge(r).Protocol; e.Mismatch != tc.mismatch || (e.Verified == nil) == tc.mismatch {
+			t.Errorf("%s: mismatch %v, verified %v: %s", name, e.Mismatch, e.Verified, e.Message)
+		}
+	}
+}
+
 // The protocol check comes first: no delay explains another version or a missing layout.
 func TestALateReadingExcusesNoOtherProtocol(t *testing.T) {
 	t.Parallel()

@@ -43,7 +43,7 @@ func (c *facts) directEvidence() Evidence {
 	case len(s.Paths) == 0:
 		e.Message = "The loader reported no channels, so the protocol cannot be seen."
 		return e
-	case share*1000 < protocolShare-edgePermille(s.Summary):
+	case share*1000 < protocolShare-edgePermille(s.Summary)-c.straddling():
 		return e.no(true, "Only %.1f %% of the load went over Direct NFS channels (%d of %d bytes).", share*100, bytes,
 			s.Total.Bytes)
 	case differs(declared, version) && (declared != bench.PNFS || version != string(bench.NFSv41)):
@@ -51,9 +51,11 @@ func (c *facts) directEvidence() Evidence {
 	case declared == bench.PNFS && layouts == 0:
 		return e.no(true, "pNFS was declared and the client used no layout: all I/O went through the metadata server.")
 	case share*1000 < protocolShare-windowEdge(s.Summary):
+		ios, _ := c.Outstanding()
 		e.Message = fmt.Sprintf("%.1f %% of the load was counted on Direct NFS channels (%d of %d bytes). The loader waited "+
-			"%d ms for a processor at the edges of the window, which explains the rest, so this proves nothing. Give the "+
-			"client more CPU.", share*100, bytes, s.Total.Bytes, s.EdgeMilliseconds)
+			"%d ms for a processor at the edges of the window, and %d of its %d I/Os may have begun before it, which "+
+			"explains the rest, so this proves nothing. Measure longer, or give the client more CPU.", share*100, bytes,
+			s.Total.Bytes, s.EdgeMilliseconds, min(ios, s.Total.Ops), s.Total.Ops)
 		return e
 	case len(missing) > 0:
 		return e.no(false, "%d of %d declared paths are not connected: %s.", len(missing), paths,
@@ -115,6 +117,14 @@ func edgePermille(s measure.Summary) float64 {
 // windowEdge returns the usual tolerance, in permille of the window.
 func windowEdge(s measure.Summary) float64 {
 	return min(edgeMilliseconds/float64(max(s.DurationMilliseconds, 1)), 0.1) * 1000
+}
+
+// straddling returns the part of the load, in permille, whose bytes the channels may have counted before the window
+// although the I/O ended in it: a reply is counted when it arrives, and the I/O ends when its worker gets a processor.
+// Only the I/Os that were outstanding at the begin of the window can do so.
+func (c *facts) straddling() float64 {
+	ios, _ := c.Outstanding()
+	return min(float64(ios)/float64(max(c.Overall.Total.Ops, 1)), mostEdge) * 1000
 }
 
 // leastMoved returns the minimum permille of the load that a mount must move in the time of its counters. If the
