@@ -384,6 +384,7 @@ func TestEveryVersionOfNFSIsSpelledInSeveralWays(t *testing.T) {
 		t.Helper()
 		var f loadFlags
 		cmd := &cobra.Command{}
+		cmd.SetContext(t.Context()) // as Execute does
 		f.register(cmd)
 		if err := cmd.ParseFlags(args); err != nil {
 			t.Fatal(err)
